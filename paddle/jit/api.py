@@ -45,7 +45,7 @@ def to_static(
         build_strategy: accepted; there is nothing to choose.
         backend: ``"CINN"`` or None; there is one compiler.
         **kwargs: ``full_graph``, False by default: whether the function is one program or refused; ``property``,
-            accepted.
+            whether it gives plain values, so that ``jit.save`` leaves the method out.
 
     Returns:
         A captured function; the layer itself where one is given. ``graph_breaks`` and ``fallbacks`` of one that is
@@ -98,7 +98,9 @@ def to_static(
         return function
     if not callable(function):
         raise op_error(TypeError, "to_static", "a function or a Layer", type(function).__name__)
-    return make(function, input_spec)
+    made = make(function, input_spec)
+    made._gives_plain_values = bool(kwargs.get("property", False))
+    return made
 
 
 @public("paddle.jit")

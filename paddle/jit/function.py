@@ -30,6 +30,7 @@ class StaticFunction:
     _function: Callable[..., Any]
     _instance: Any
     _input_spec: Any
+    _gives_plain_values: bool = False  # `jit.save` leaves it out
 
     def _describe(self, function: Callable[..., Any], input_spec: Any, instance: Any) -> None:
         functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -183,7 +184,7 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
 
     Args:
         path: the beginning of the names of the files, or a folder.
-        **configs: ``model_filename`` and ``params_filename``: names of the files, in the folder ``path``.
+        **configs: ``model_filename`` and ``params_filename``: names of the files, where ``path`` is a folder.
 
     Returns:
         A :class:`TranslatedLayer`, in evaluation; its parameters can be trained.
@@ -203,6 +204,9 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     if unknown := sorted(set(configs) - {"model_filename", "params_filename"}):
         raise op_error(TypeError, "load", "options of ['model_filename', 'params_filename']", unknown)
     prefix = os.fspath(path)
+    if configs and any(os.path.isfile(prefix + end) for end in PROGRAM_ENDS):
+        warnings.warn(f"[load] takes the files of {prefix!r}: {sorted(configs)} name files in folders", stacklevel=2)
+        configs = {}
     sources = {FORWARD: paths_of(prefix, configs.get("model_filename"), configs.get("params_filename"))}
     if not configs:
         for end in PROGRAM_ENDS:

@@ -64,7 +64,8 @@ class _Target:
 def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
     """Save a layer or a function for inference, as PaddlePaddle 3 does: ``<path>.json`` and ``<path>.pdiparams``.
 
-    Other methods of a layer that ``to_static`` was applied to are saved as ``<path>.<method>.json``. Programs are those
+    Other methods of a layer that ``to_static`` was applied to, but those with ``property=True``, are saved as
+    ``<path>.<method>.json``. Programs are those
     for evaluation: without dropout, and with batch norms that take their running statistics; what else depends on
     ``layer.training`` is as the layer is. Inputs that no result needs are left out, and nothing is printed. There is no
     file of parameters where there are none. A program that the operators of PaddlePaddle cannot say is written in our
@@ -156,7 +157,7 @@ def _targets(layer: Any, skip_forward: bool) -> dict[str, _Target]:
     for name in sorted({*dir(type(layer)), *layer.__dict__}):
         if name != "forward" and not name.startswith("__static_"):
             own = inspect.getattr_static(layer, name, None)
-            if isinstance(own, StaticFunction):
+            if isinstance(own, StaticFunction) and not own._gives_plain_values:
                 found[name] = _of_function(getattr(layer, name))
     return found
 

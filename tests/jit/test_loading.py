@@ -301,3 +301,16 @@ def test_files_may_have_other_names(tmp_path):
     assert {p.dtype for p in layer.parameters()} == {paddle.bfloat16}
     (x,) = parts("narrow", "in").values()
     np.testing.assert_allclose(layer(x).numpy(), parts("narrow", "out")["0"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("names", [{"model_filename": "m.json"}, {"model_filename": "no", "params_filename": "no"}])
+def test_names_of_files_are_for_folders(tmp_path, names):
+    """With the beginning of the names of files they mean nothing, as in the reference, which warns too."""
+    layer = paddle.nn.Linear(2, 1)
+    paddle.jit.save(layer, str(tmp_path / "m"), [paddle.static.InputSpec([None, 2])])
+    x = paddle.ones([3, 2])
+    with pytest.warns(UserWarning, match=r"takes the files of '.*m': \['model_filename'.* name files in folders"):
+        loaded = paddle.jit.load(str(tmp_path / "m"), **names)
+    assert loaded(x).tolist() == layer(x).tolist()
+    loaded = paddle.jit.load(str(tmp_path), model_filename="m.json", params_filename="m.pdiparams")
+    assert loaded(x).tolist() == layer(x).tolist()

@@ -273,3 +273,20 @@ def test_what_is_refused(tmp_path):
     with pytest.raises(ValueError, match="a tensor as a result of"):
         paddle.jit.save(lambda x: 3, prefix, [spec()])
     assert os.listdir(tmp_path) == []
+
+
+def test_methods_that_give_plain_values_are_left_out(tmp_path):
+    class Labelled(nn.Layer):
+        @paddle.jit.to_static(input_spec=[spec("x")])
+        def forward(self, x):
+            return x * 2
+
+        @paddle.jit.to_static(property=True)
+        def labels(self):
+            return ["cat", "dog"]
+
+    layer = Labelled()
+    assert layer.labels() == ["cat", "dog"]
+    paddle.jit.save(layer, str(tmp_path / "m"))
+    assert os.listdir(tmp_path) == ["m.json"]
+    np.testing.assert_array_equal(paddle.jit.load(str(tmp_path / "m"))(X).numpy(), X * 2)
