@@ -163,6 +163,38 @@ def test_blocks(causal, columns, heads, queries, keys, dtype):
         np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
 
 
+@pytest.mark.parametrize("threads", [1, 2], indirect=True)
+@pytest.mark.parametrize(("causal", "columns"), FORMS)
+@pytest.mark.parametrize("heads", [(1, 1, 1), (4, 2, 2), (3, 1, 1)])
+def test_bits_where_keys_are_hidden_from_most_queries(heads, causal, columns, threads):
+    """Keys that no query of a part sees are left out of the matmuls, which no bit shows."""
+    h, key_heads, mask_heads = heads
+    queries, keys = 700, 650
+    rng = np.random.default_rng(columns + h)
+    first = rng.integers(0, 300, (2, mask_heads, keys, 1))
+    ends = {1: [], 2: [rng.integers(500, 750, first.shape)], 4: [first + 200, first + 210, first + 400]}[columns]
+    if not causal and columns == 2:
+        ends = [rng.integers(0, 200, first.shape)]  # from the first query on
+    indices = np.concatenate([first, *ends], -1).astype(np.int32)
+    q, k, v, _ = operands(2, queries, keys, h, key_heads, 16, 24)
+    dense = dense_of(indices, queries, h, causal)
+    same, want = (run(ops.AttentionTrain(causal=causal), q, k, v, mask) for mask in (indices, dense))
+    for x, y in zip(same, want, strict=True):
+        np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_keys_that_no_query_of_a_part_sees_are_not_multiplied(dtype):
+    """Every second key is hidden from query 20 on; whatever it holds, results from the next part on are finite."""
+    n, part = 1100, 16 * 64
+    q, k, v, _ = operands(1, n, n, 1, 1, 16, 16, dtype)
+    indices = np.full((1, 1, n, 1), n, np.int32)
+    indices[:, :, :part:2] = 20
+    v[:, :part:2] = np.inf
+    out = np.asarray(array.to_numpy(run(ops.AttentionTrain(causal=True), q, k, v, indices)[0]))
+    assert np.isfinite(out[:, part:]).all()
+
+
 @pytest.mark.parametrize("form", ["indices", "dense"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_ends_of_a_tile_that_no_query_sees_are_not_multiplied(dtype, form):

@@ -56,6 +56,7 @@ ctypedef void (*softmax_beside_t)(void* c, const void* a, int64_t a_row, const v
                                  void* weights) noexcept nogil
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
+ctypedef void (*hide_t)(void* scores, int64_t row, int64_t count, const int32_t* begin, const int32_t* end, int64_t first) noexcept nogil
 ctypedef void (*cap_t)(void* scores, int64_t row, int64_t count, const void* cap) noexcept nogil
 ctypedef void (*softmax_gradient_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta,
                                const void* cap) noexcept nogil
@@ -106,6 +107,7 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     online_softmax_t online_softmax
     causal_t causal
     masked_t masked
+    hide_t hide
     cap_t cap
     softmax_gradient_t softmax_gradient
     row_sums_t row_sums, row_sums_any
@@ -139,14 +141,22 @@ cdef struct HiddenBounds:       # the least and the largest of these numbers in 
 
 cdef struct Call
 
+cdef struct Tile:               # keys, as the strips of a part look at them
+    int64_t first, count        # the first key; how many of those from it on are left
+    bint gathered               # some are left out, which no strip sees
+    bint listed                 # the intervals below say all about what is hidden, causal order too
+    bint twice                  # the second ones do, too
+    int32_t[MASK_BLOCK] place   # of a key, from the first on
+    int32_t[MASK_BLOCK] begin, end, second_begin, second_end        # rows of the key head's queries that do not see it
+
 cdef struct Visible:           # of a tile of keys: what no query of a strip sees lies before `low`, which is a multiple of LOW_STEP, or from `high` on
     int64_t low, high
 
-# The one place that says which scores count. `visible_prefix` says how many of the keys of a tile, of which there are ``count`` from ``first``
-# on, come before any that is not seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not), and which are
-# seen by any query; `apply` changes the scores of ``count`` keys from ``first`` on, which need not be the tile's first, but for ``free`` ones.
-ctypedef int64_t (*visible_prefix_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, Visible* visible) noexcept nogil
-ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+# The one place that says which scores count. `visible_prefix` says how many of the first ``count`` keys of a tile
+# come before any that is not seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not), and which are
+# seen by any query; `apply` changes the scores of ``count`` keys from the tile's key ``at`` on, but for ``free`` ones.
+ctypedef int64_t (*visible_prefix_t)(const Call* c, const Strip* s, const Tile* tile, int64_t count, char* room, Visible* visible) noexcept nogil
+ctypedef void (*apply_t)(const Call* c, const Strip* s, const Tile* tile, int64_t at, int64_t count, int64_t free, char* room, char* scores,
                          int64_t row) noexcept nogil
 
 cdef struct Masking:
@@ -519,9 +529,23 @@ cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogi
 cdef inline int64_t between(int64_t low, int64_t x, int64_t high) noexcept nogil:
     return low if x < low else high if x > high else x
 
-cdef inline int64_t head_of_strip(const Strip* s, int64_t at, int64_t seen) noexcept nogil:
-    """How many of the ``seen`` keys from ``at`` on more than the last vector of a strip sees."""
-    return between(0, s.half - at, seen)
+cdef inline int64_t keys_before(const Tile* tile, int64_t end) noexcept nogil:
+    """How many of a tile's keys come before key ``end``."""
+    cdef int64_t low = 0, high = tile.count, middle
+    end -= tile.first
+    if not tile.gathered:
+        return between(0, end, tile.count)
+    while low < high:
+        middle = (low + high) // 2
+        if tile.place[middle] < end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+cdef inline int64_t head_of_strip(const Strip* s, const Tile* tile, int64_t at, int64_t seen) noexcept nogil:
+    """How many of the ``seen`` keys from the tile's key ``at`` on more than the last vector of a strip sees."""
+    return between(0, keys_before(tile, s.half) - at, seen)
 
 cdef inline void score_by_tiles(const Call* c, char* scores, int64_t scores_row, const char* rows, int64_t panel, const char* packed,
                                 int64_t n, const Number* factor, int64_t free, int64_t seen, char* top) noexcept nogil:
@@ -529,12 +553,12 @@ cdef inline void score_by_tiles(const Call* c, char* scores, int64_t scores_row,
     (c.config.f.term_scores if c.terms else c.config.f.amx_scores)(
         scores, scores_row, rows, panel, packed, n, seen, free, top, factor, panels_of(c, n) * panel, packed_plane(c, n))
 
-cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scores_row, const char* rows, int64_t panel,
-                       const char* packed, int64_t n, const Number* factor, int64_t at, int64_t done, int64_t seen) noexcept nogil:
-    """Matmuls of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them.
-    Matmuls of pairs are multiplied by ``factor``."""
+cdef inline void score(const Call* c, char* scores, int64_t scores_row, const char* rows, int64_t panel,
+                       const char* packed, int64_t n, const Number* factor, int64_t low, int64_t done, int64_t seen) noexcept nogil:
+    """Matmuls of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: the first ``low`` for all lanes, the
+    others for those of the last vector. Matmuls of pairs are multiplied by ``factor``."""
     cdef const Config* config = c.config
-    cdef int64_t low = head_of_strip(s, at, seen), row = config.width * config.size, blocks, left, last = row - config.lanes * config.size
+    cdef int64_t row = config.width * config.size, blocks, left, last = row - config.lanes * config.size
     cdef double[MAX_WIDTH] top
     cdef int i
     if c.amx:
@@ -622,12 +646,14 @@ cdef inline void draw_kept(const Call* c, const Strip* s, int64_t first, int64_t
     c.config.f.draw_kept(to, blocks, first // RANDOM_WORDS, (count + RANDOM_WORDS - 1) // RANDOM_WORDS, c.key, c.least_kept)
 
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
+cdef void look_at_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count, bint gather, Tile* tile) noexcept nogil
+cdef void copy_tile(const Call* c, const Strip* s, const Tile* tile, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil
 cdef int bound_tiles(Call* c) noexcept nogil
 cdef void free_bounds(Call* c) noexcept nogil
 cdef int choose_terms(Call* c, bint gradient, double work) noexcept nogil
 cdef void free_terms(Call* c) noexcept nogil
-cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
-                  int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil
+cdef void add_weighted_values(const Call* c, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
+                  int64_t n, const char* factor, int64_t low, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil
 cdef int64_t few_scratch(const Call* c) noexcept nogil

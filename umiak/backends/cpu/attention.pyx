@@ -21,6 +21,7 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
 cdef enum:
     FEW_KEYS = 256              # keys at once then
     STRIPS_PER_PART = 16         # that share copied keys; about 512 queries
+    GATHER_SAVES = 16           # keys of a tile, which are left out where no strip of a part sees so many
     LOW_STEP = 32               # keys, of which sums in pairs, by tile registers and by accumulators in turn take whole multiples
 
     # Below these, splitting into terms costs more than it saves: queries of a key head and keys; dims; their product.
@@ -128,11 +129,11 @@ cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t
 
 
 # ---- masks -------------------------------------------------------------------------------------------------------------
-cdef int64_t visible_prefix(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, Visible* visible) noexcept nogil:
+cdef int64_t visible_prefix(const Call* c, const Strip* s, const Tile* tile, int64_t count, char* room, Visible* visible) noexcept nogil:
     """Causal attention, and a mask, which is packed into ``room``."""
     cdef const Config* config = c.config
     cdef void* table[MAX_WIDTH]
-    cdef int64_t i = 0, last = count * config.width - 1
+    cdef int64_t i = 0, last = count * config.width - 1, first = tile.first
     visible.low, visible.high = 0, count
     if not config.mask:
         return between(0, s.last[0] + 1 - first, count) if config.causal else count
@@ -163,18 +164,13 @@ cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t f
             + row // c.group * c.mask.stride[2] + first * c.mask.stride[3])
 
 
-cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+cdef void apply(const Call* c, const Strip* s, const Tile* tile, int64_t at, int64_t count, int64_t free, char* room, char* scores,
                 int64_t row) noexcept nogil:
     cdef const Config* config = c.config
     if config.causal:
-        config.f.causal(scores + free * row, row, count - free, s.last, first + free)
+        config.f.causal(scores + free * row, row, count - free, s.last, tile.first + at + free)
     if config.mask:
-        config.f.masked(scores, row, count, room_of(config, room, first))
-
-
-cdef inline char* room_of(const Config* config, char* room, int64_t first) noexcept nogil:
-    """The place of a key's row of a packed mask; tiles begin at multiples of their size."""
-    return room + first % config.keys * config.width * config.size
+        config.f.masked(scores, row, count, room + at * config.width * config.size)
 
 
 # ---- masks that say for each key which queries do not see it ---------------------------------------------------------------
@@ -291,9 +287,15 @@ cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t firs
 
 
 cdef inline Hidden apart(Hidden h) noexcept nogil:
-    """The same queries, in intervals that do not overlap."""
-    if max(h.begin, h.second_begin) < min(h.end, h.second_end):
-        h.begin, h.end, h.second_end = min(h.begin, h.second_begin), max(h.end, h.second_end), h.second_begin
+    """The same queries, in intervals that neither overlap nor meet; those of no queries are [0, 0)."""
+    if h.end <= h.begin:
+        h.begin, h.end, h.second_begin, h.second_end = h.second_begin, h.second_end, 0, 0
+    if h.end <= h.begin:
+        h.begin = h.end = 0
+    if h.second_end <= h.second_begin:
+        h.second_begin = h.second_end = 0
+    elif max(h.begin, h.second_begin) <= min(h.end, h.second_end):
+        h.begin, h.end, h.second_begin, h.second_end = min(h.begin, h.second_begin), max(h.end, h.second_end), 0, 0
     return h
 
 
@@ -314,10 +316,88 @@ cdef inline bint in_kept_block(const Call* c, const Strip* s, int64_t row, int64
     return not c.config.blocks or keeps_block(c, s, head, row // c.group // MASK_BLOCK, first)
 
 
-cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, Visible* visible) noexcept nogil:
-    """Of a tile that bounds do not settle, ``room`` gets 0 or -inf for each score, and at its end whether it did."""
+cdef void look_at_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count, bint gather, Tile* tile) noexcept nogil:
+    """Take down which rows do not see the keys of a tile, where bounds do not settle it and all strips go by one head of the mask;
+    with ``gather``, keys that none of them sees are left out, if they are many."""
     cdef const Config* config = c.config
-    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, seen = count, here, k, i, head, kept
+    cdef const Strip* last = &strips[n - 1]
+    cdef int64_t head, begin = strips.first // c.group, end = (last.first + last.lanes - 1) // c.group + 1, low = strips.first, k, kept = 0
+    cdef int64_t high = last.first + last.lanes
+    cdef const char* at
+    cdef Hidden h
+    tile.first, tile.count, tile.gathered, tile.listed, tile.twice = first, count, False, False, False
+    if not config.hides_rows or heads_in(c, strips) > 1:
+        return
+    head = mask_head(c, strips, strips.first)
+    if not hides_some(bounds_of(c, strips, head, first), begin, end) or blocks_kept(c, strips, head, first, begin, end) != 1:
+        return
+    tile.listed = True
+    at = c.mask.data + strips.batch * c.mask.stride[0] + head * c.mask.stride[1] + first * c.mask.stride[2]
+    for k in range(count):
+        h = hidden_of(c, at + k * c.mask.stride[2])
+        if config.causal:                                # has one column or two, so the second interval is free
+            h.second_begin, h.second_end = 0, first + k + c.queries - c.keys
+        h = apart(h)
+        tile.place[kept], tile.begin[kept], tile.end[kept] = k, row_number(c, h.begin), row_number(c, h.end)
+        tile.second_begin[kept], tile.second_end[kept] = row_number(c, h.second_begin), row_number(c, h.second_end)
+        if not gather or not covers(tile, kept, low, high):
+            tile.twice = tile.twice or tile.second_end[kept] > 0
+            kept += 1
+    if gather and count - kept < GATHER_SAVES:
+        if kept < count:
+            look_at_tile(c, strips, n, first, count, False, tile)
+        return
+    tile.count, tile.gathered = kept, kept < count
+
+
+cdef inline int32_t row_number(const Call* c, int64_t query) noexcept nogil:
+    """The first row of a query, or the end of all."""
+    return <int32_t>between(0, query * c.group, c.n_rows)
+
+
+cdef inline bint covers(const Tile* tile, int64_t k, int64_t low, int64_t high) noexcept nogil:
+    """Return whether no row of [low, high) sees a key."""
+    return (tile.begin[k] <= low) & (tile.end[k] >= high) | (tile.second_begin[k] <= low) & (tile.second_end[k] >= high)
+
+
+cdef void copy_tile(const Call* c, const Strip* s, const Tile* tile, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil:
+    """As :func:`copy_keys`, of the keys of a tile that are left."""
+    cdef int64_t k = 0, end
+    while k < tile.count:
+        end = k + 1
+        while end < tile.count and tile.place[end] == tile.place[end - 1] + 1:
+            end += 1
+        copy_keys(c, s, x, to + k * c.config.width * c.config.size, each, tile.first + tile.place[k], end - k, n)
+        k = end
+
+
+cdef int64_t visible_prefix_of_list(const Strip* s, const Tile* tile, int64_t count, Visible* visible) noexcept nogil:
+    """Of a tile whose keys are listed."""
+    cdef uint8_t[MASK_BLOCK] some, all
+    cdef int32_t low = <int32_t>s.first, high = <int32_t>(s.first + s.lanes)
+    cdef int64_t k, seen = 0
+    for k in range(count):
+        some[k] = ((tile.begin[k] < high) & (tile.end[k] > low)) | ((tile.second_begin[k] < high) & (tile.second_end[k] > low))
+        all[k] = covers(tile, k, low, high)
+    while seen < count and not some[seen]:
+        seen += 1
+    visible.low, visible.high = 0, count
+    while visible.high > 0 and all[visible.high - 1]:
+        visible.high -= 1
+    if visible.high == 0:
+        return SKIP
+    while all[visible.low]:
+        visible.low += 1
+    visible.low = visible.low // LOW_STEP * LOW_STEP
+    return seen
+
+
+cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, const Tile* tile, int64_t count, char* room, Visible* visible) noexcept nogil:
+    """Of a tile that neither bounds nor a list settle, ``room`` gets 0 or -inf for each score, and at its end whether it did."""
+    if tile.listed:
+        return visible_prefix_of_list(s, tile, count, visible)
+    cdef const Config* config = c.config
+    cdef int64_t begin = s.first // c.group, end = (s.first + s.lanes - 1) // c.group + 1, seen = count, here, k, i, head, kept, first = tile.first
     cdef bint every = True, some = False, alike = heads_in(c, s) == 1
     cdef const HiddenBounds* b
     cdef const char* at
@@ -361,13 +441,21 @@ cdef int64_t visible_prefix_of_rows(const Call* c, const Strip* s, int64_t first
     return min(seen, between(0, s.last[0] + 1 - first, count)) if config.causal else seen
 
 
-cdef void apply_rows(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+cdef void apply_rows(const Call* c, const Strip* s, const Tile* tile, int64_t at, int64_t count, int64_t free, char* room, char* scores,
                      int64_t row) noexcept nogil:
     cdef const Config* config = c.config
+    if tile.listed:
+        at += free
+        scores += free * row
+        count -= free
+        config.f.hide(scores, row, count, tile.begin + at, tile.end + at, s.first)
+        if tile.twice:
+            config.f.hide(scores, row, count, tile.second_begin + at, tile.second_end + at, s.first)
+        return
     if config.causal:
-        config.f.causal(scores + free * row, row, count - free, s.last, first + free)
+        config.f.causal(scores + free * row, row, count - free, s.last, tile.first + at + free)
     if get(config, room, config.keys * config.width) != 0:
-        config.f.masked(scores, row, count, room_of(config, room, first))
+        config.f.masked(scores, row, count, room + at * config.width * config.size)
 
 
 # ---- float32 in terms of bfloat16 ------------------------------------------------------------------------------------
@@ -448,8 +536,11 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
     cdef int64_t width = config.width * config.size, unit = part // c.parts_per_head, panel = config.keys * width
-    cdef int64_t i, k, at, begin, count, seen, free, blocks, done, end = 0, tiles = 0, before, before_begin, before_seen
+    cdef int64_t i, k, at, count, seen, free, blocks, done, low, end = 0, tiles = 0, before, before_seen
+    # Dropout has a number for each place, pairs are of neighbours.
+    cdef bint gather = not config.dropout and not c.pairs and c.table == NULL
     cdef Visible visible
+    cdef Tile tile
     cdef Prefetch coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
@@ -512,23 +603,29 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         if config.hides_rows and hides_tile(c, strips, n_strips, at):
             at += count
             continue
-        copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
-        copy_summed(c, strips, &c.v, values, panel, at, count, c.value_dim)
+        look_at_tile(c, strips, n_strips, at, count, gather, &tile)
+        if tile.gathered:
+            copy_tile(c, strips, &tile, &c.k, keys, panel, c.dim)
+            copy_tile(c, strips, &tile, &c.v, values, panel, c.value_dim)
+        else:
+            copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
+            copy_summed(c, strips, &c.v, values, panel, at, count, c.value_dim)
         before = -1
         for i in range(n_strips):
             s = &strips[i]
-            seen = min(count, s.end - at)
+            seen = keys_before(&tile, s.end)
             if seen <= 0:
                 continue
-            free = config.masking.visible_prefix(c, s, at, seen, packed, &visible)
+            free = config.masking.visible_prefix(c, s, &tile, seen, packed, &visible)
             if free == SKIP:
                 continue
-            begin, seen, free = at + visible.low, visible.high - visible.low, between(0, free - visible.low, visible.high - visible.low)
+            seen, free = visible.high - visible.low, between(0, free - visible.low, visible.high - visible.low)
+            low = head_of_strip(s, &tile, visible.low, seen)
             strip_keys, strip_values = keys + visible.low * width, values + summed_within(c, visible.low)
             prefetch_step(&coming)
             fill(config, top, config.width, -INFINITY)
             # Maxima are taken after scores are capped.
-            blocks = 0 if config.softcap else min(free, head_of_strip(s, begin, seen)) // config.rows
+            blocks = 0 if config.softcap else min(free, low) // config.rows
             done = blocks * config.rows
             if c.amx:
                 done = 0 if config.softcap else free // 4 * 4
@@ -538,11 +635,11 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             else:
                 f.scores_top(scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
             if not c.amx:
-                score(c, s, scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, begin, done, seen)
+                score(c, scores, width, strip_keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, low, done, seen)
             if config.softcap:
                 f.cap(scores, width, seen, &c.cap)
             if free < seen:
-                config.masking.apply(c, s, begin, seen, free, packed, scores, width)
+                config.masking.apply(c, s, &tile, visible.low, seen, free, packed, scores, width)
             prefetch_step(&coming)
             if not c.terms:
                 (f.online_softmax_pairs if c.pairs else f.online_softmax)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
@@ -556,20 +653,20 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
                                  end_weights(c, before_weights, width, before_seen), c.value_dim, before_factor, summed_plane(c, c.value_dim),
                                  words_plane(c), scores, done, seen, top, most + i * of_row, total + i * of_row, factor, weights)
             if config.dropout:
-                draw_kept(c, s, begin, seen, kept)
+                draw_kept(c, s, at + visible.low, seen, kept)
                 if c.pairs:
                     for k in range(TERMS if c.terms else 1):
                         f.drop_words(weights + k * words_plane(c), width, seen, kept)
                 else:
                     f.drop(scores, width, seen, kept, &c.one)
             if c.terms:
-                before, before_begin, before_seen, before_values = i, begin, seen, strip_values
+                before, before_seen, before_values = i, seen, strip_values
                 weights, before_weights, factor, before_factor = before_weights, weights, before_factor, factor
             else:
-                add_weighted_values(c, s, sums + i * of_sums, strip_values, panel, scores, width, c.value_dim, factor, begin, seen, &coming)
+                add_weighted_values(c, sums + i * of_sums, strip_values, panel, scores, width, c.value_dim, factor, low, seen, &coming)
         if before >= 0:
-            add_weighted_values(c, &strips[before], sums + before * of_sums, before_values, panel, before_weights, width, c.value_dim,
-                                before_factor, before_begin, before_seen, &coming)
+            add_weighted_values(c, sums + before * of_sums, before_values, panel, before_weights, width, c.value_dim,
+                                before_factor, before_seen, before_seen, &coming)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
@@ -579,11 +676,12 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     return 0
 
 
-cdef void add_weighted_values(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
-                  int64_t n, const char* factor, int64_t at, int64_t seen, Prefetch* coming) noexcept nogil:
-    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values."""
+cdef void add_weighted_values(const Call* c, char* to, const char* values, int64_t panel, char* weights, int64_t weight_row,
+                  int64_t n, const char* factor, int64_t low, int64_t seen, Prefetch* coming) noexcept nogil:
+    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values. Of the ``seen``
+    keys lanes of the last vector alone see those from ``low`` on."""
     cdef const Config* config = c.config
-    cdef int64_t low = head_of_strip(s, at, seen), pieces, rows, left
+    cdef int64_t pieces, rows, left
     if c.amx:
         for rows in range(pieces_of(c, n)):
             prefetch_step(coming)
@@ -841,6 +939,7 @@ cdef class Attention:
             f.pack_mask, f.pack_mask_any = <pack_t>at(functions, "pack_mask"), <pack_t>at(functions, "pack_mask_any")
             f.copy_mask, f.copy_mask_any = <copy_t>at(functions, "copy_mask"), <copy_t>at(functions, "copy_mask_any")
             f.masked = <masked_t>at(functions, "masked")
+            f.hide = <hide_t>at(functions, "hide")
         f.unpack, f.store_rows = <unpack_t>at(functions, "unpack"), <store_rows_t>at(functions, "store_rows")
         f.causal = <causal_t>at(functions, "causal")
         for i in range(1, rows + 1):

@@ -80,7 +80,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     cdef Call* c = of_part(<Call*>arg, &own, unit)
     cdef const Config* config = c.config
     cdef const Functions* f = &config.f
-    cdef int64_t k, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
+    cdef int64_t k, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles, low
     cdef int64_t size = config.size, strip = config.width * size, block = config.lanes * strip
     cdef int64_t rows = STRIPS * config.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
     cdef int64_t of_q = align_up(packed_room(c, c.dim)), of_g = align_up(packed_room(c, c.value_dim)), of_row = align_up(strip)
@@ -99,6 +99,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
     cdef char* d_keys
     cdef char* d_values
     cdef Visible visible
+    cdef Tile tile
     cdef char* queries
     cdef char* grads
     cdef char* query_rows
@@ -189,6 +190,7 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                 if config.hides_rows and hides_tile(c, strips, n, at):
                     at += count
                     continue
+                look_at_tile(c, strips, n, at, count, False, &tile)
                 any = False
                 most = 0
                 for i in range(n):
@@ -196,23 +198,24 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                 for i in range(n):
                     s = &strips[i]
                     seen = max(<int64_t>0, min(count, s.end - at))
-                    free = config.masking.visible_prefix(c, s, at, seen, packed, &visible) if seen else SKIP
+                    free = config.masking.visible_prefix(c, s, &tile, seen, packed, &visible) if seen else SKIP
                     if free == SKIP:
                         seen = 0
                     else:
                         any = True
                         seen = visible.high
+                        low = head_of_strip(s, &tile, 0, seen)
                         prefetch_step(&coming)
-                        score(c, s, scores + i * of_scores, row, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
-                              &c.scale_log2, at, 0, seen)
+                        score(c, scores + i * of_scores, row, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
+                              &c.scale_log2, low, 0, seen)
                         prefetch_step(&coming)
-                        score(c, s, d_scores + i * of_scores, row, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
-                              &c.one, at, 0, seen)
+                        score(c, d_scores + i * of_scores, row, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
+                              &c.one, low, 0, seen)
                         if config.softcap:
                             f.cap(scores + i * of_scores, row, seen, &c.cap)
                         if free < seen:
-                            clear_head(c, s, d_scores + i * of_scores, row, at, seen)
-                            config.masking.apply(c, s, at, seen, free, packed, scores + i * of_scores, row)
+                            clear_head(c, d_scores + i * of_scores, row, low, seen)
+                            config.masking.apply(c, s, &tile, 0, seen, free, packed, scores + i * of_scores, row)
                         if config.dropout:
                             draw_kept(c, s, at, seen, kept)
                             f.drop(d_scores + i * of_scores, row, seen, kept, &c.kept_scale)
@@ -230,11 +233,11 @@ cdef int gradient_part(void* arg, int64_t index) noexcept nogil:
                         else:
                             f.drop(scores + i * strip, wide, seen, kept, &c.one)
                     if seen and c.pairs:
-                        add_weighted_values(c, s, d_queries + (first + i) * of_dq, keys + summed_at(c, at - lo, c.dim), panel, interleaved, strip, c.dim, ones, at,
-                                seen, &coming)
+                        add_weighted_values(c, d_queries + (first + i) * of_dq, keys + summed_at(c, at - lo, c.dim), panel, interleaved, strip, c.dim, ones,
+                                low, seen, &coming)
                     elif seen:
-                        add_weighted_values(c, s, d_queries + (first + i) * of_dq, keys + summed_at(c, at - lo, c.dim), panel, d_scores + i * strip, wide,
-                                c.dim, ones, at, seen, &coming)
+                        add_weighted_values(c, d_queries + (first + i) * of_dq, keys + summed_at(c, at - lo, c.dim), panel, d_scores + i * strip, wide,
+                                c.dim, ones, low, seen, &coming)
                         if config.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
                 if any:
@@ -266,10 +269,10 @@ cdef bint hides_chunk(const Call* c, const Strip* strips, int64_t n, int64_t fir
     return True
 
 
-cdef void clear_head(const Call* c, const Strip* s, char* grads, int64_t row, int64_t at, int64_t seen) noexcept nogil:
+cdef void clear_head(const Call* c, char* grads, int64_t row, int64_t low, int64_t seen) noexcept nogil:
     """Set to 0 what ``score`` has left out: numbers, which weights of 0 make 0."""
     cdef int64_t i, bytes = (c.config.width - c.config.lanes) * c.config.size
-    for i in range(head_of_strip(s, at, seen), seen):
+    for i in range(low, seen):
         memset(grads + i * row, 0, bytes)
 
 

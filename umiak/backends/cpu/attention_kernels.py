@@ -316,6 +316,34 @@ def masked(e: AttentionEmitter, name: str, tile: Tile, add: bool) -> str:
     return masking(e, name, tile, change, "ptr %mask")
 
 
+def hide(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(scores, row, count, begin, end, first)``: key i is hidden from the lanes, counted from ``first`` on, of
+    ``[begin[i], end[i])`` (i32)."""
+    ids = f"<{e.lanes} x i32>"
+
+    def spread(x: str) -> str:
+        one = e.emit(f"insertelement {ids} poison, i32 {x}, i64 0")
+        return e.emit(f"shufflevector {ids} {one}, {ids} poison, {ids} zeroinitializer")
+
+    first, rows = spread(e.emit("trunc i64 %first to i32")), {}
+    for v in vectors(e, tile):
+        places = ", ".join(f"i32 {v // e.bytes + i}" for i in range(e.lanes))
+        rows[v] = e.emit(f"add {ids} {first}, <{places}>")
+
+    def step(i: str) -> None:
+        at = e.element("%scores", i, "%row")
+        begin, end = (e.emit(f"load i32, ptr {e.element(p, i, 4)}, align 4") for p in ("%begin", "%end"))
+        # One comparison: rows before the first become large numbers without a sign.
+        low, count = spread(begin), spread(e.emit(f"sub i32 {end}, {begin}"))
+        for v in vectors(e, tile):
+            hidden = e.emit(f"icmp ult {ids} {e.emit(f'sub {ids} {rows[v]}, {low}')}, {count}")
+            s = e.load(at, v)
+            e.store(e.emit(f"select <{e.lanes} x i1> {hidden}, {e.vector} {e.constant(NEVER)}, {e.vector} {s}"), at, v)
+
+    e.each("%count", step)
+    return e.function(name, "ptr %scores, i64 %row, i64 %count, ptr %begin, ptr %end, i64 %first")
+
+
 def cap(e: AttentionEmitter, name: str, tile: Tile) -> str:
     """``name(scores, row, count, cap)``: scores become ``cap * tanh(score / cap)``."""
     most = e.broadcast("%cap")
@@ -797,6 +825,7 @@ def mask_functions(target: Target, type: ScalarType, stored: ScalarType) -> tupl
     library.enter_both("pack_mask", pack, library.tile.width, stored=stored)
     library.enter_both("copy_mask", copy, stored=stored)
     library.enter("masked", masked, library.tile, stored is not BOOL)
+    library.enter("hide", hide, library.tile)
     return library.load()
 
 
