@@ -391,14 +391,43 @@ def test_a_mask_counts_beside_causal_order():
     close(got.numpy(), F.scaled_dot_product_attention(q, k, v, both).numpy())
 
 
+@pytest.mark.parametrize("causal", [False, True])
+def test_one_tensor_of_ends_in_operands_of_different_lengths(causal):
+    """Rows behind the last sequence count neither as queries nor as keys."""
+    rng = np.random.default_rng(5)
+    q, k, v = draw(rng, 7, 2, 8), draw(rng, 9, 2, 8), draw(rng, 9, 2, 8)
+    ends = paddle.to_tensor([0, 2, 6], dtype="int32")
+    got, _ = FLASH.flash_attn_unpadded(q, k, v, ends, ends, 4, 4, SCALE, causal=causal)
+    alone, _ = FLASH.flash_attn_unpadded(q[:6], k[:6], v[:6], ends, ends, 4, 4, SCALE, causal=causal)
+    close(got.numpy(), np.concatenate([alone.numpy(), np.zeros((1, 2, 8))]))
+
+
+@pytest.mark.parametrize("far", [40, 2**31, 2**63 - 1])
+def test_windows_wider_than_any_sequence(far):
+    rng = np.random.default_rng(6)
+    x, ends = draw(rng, 7, 2, 8), paddle.to_tensor([0, 3, 7], dtype="int32")
+    wide, _ = F.flash_attention_v3_varlen(x, x, x, ends, ends, 4, 4, window_size=(far, far))
+    close(wide.numpy(), F.flash_attention_v3_varlen(x, x, x, ends, ends, 4, 4)[0].numpy())
+    batch = x.unsqueeze(0)
+    close(
+        F.flashmask_attention(batch, batch, batch, window_size=far).numpy(), F.flashmask_attention(*[batch] * 3).numpy()
+    )
+
+
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 X, AT = np.ones((4, 2, 8), np.float32), np.array([0, 2, 4], np.int32)
 
 
-def unpadded(x=X, at=AT, key_at=AT):
+def unpadded(x=X, at=AT, key_at=AT, most=4):
     t = paddle.to_tensor(x)
-    return FLASH.flash_attn_unpadded(t, t, t, paddle.to_tensor(at), paddle.to_tensor(key_at), 4, 4, SCALE)
+    return FLASH.flash_attn_unpadded(t, t, t, paddle.to_tensor(at), paddle.to_tensor(key_at), most, 4, SCALE)
+
+
+def varlen(**words):
+    t, at = paddle.to_tensor(X), paddle.to_tensor(AT)
+    words = {name: paddle.to_tensor(n, "int32") for name, n in words.items()}
+    return F.flash_attention_v3_varlen(t, t, t, at, at, 4, 4, **words)
 
 
 def sparse(offset=((0, 1, 2),), columns=((0, 1),), x=(1, 1, 2, 4), **words):
@@ -429,6 +458,14 @@ WRONG = {
         ),
         r"a window_size of two numbers, of keys before and after, got \(1, 2, 3\)",
     ),
+    "numbers of sequences": (lambda: unpadded(key_at=AT[[0, 2]]), "cu_seqlens_k of as many sequences, got 2 and 1"),
+    "a largest length below 0": (lambda: unpadded(most=-1), "max_seqlen_q of 0 at least, got -1"),
+    "more rows in use than there are": (
+        lambda: varlen(seqused_k=[2, 3]),
+        r"seqused_k from 0 to the lengths .* \[2, 3\]",
+    ),
+    "fewer rows in use than none": (lambda: varlen(seqused_q=[-1, 2]), r"seqused_q from 0 to the lengths .* \[-1, 2\]"),
+    "rows in use of other sequences": (lambda: varlen(seqused_q=[2]), r"seqused_q as integers \[2\]"),
     "rank": (lambda: unpadded(x=X[None]), r"\[total, heads, dim\]"),
     "offsets decrease": (lambda: sparse(offset=((0, 2, 1),)), "begins with 0, never decreases"),
     "offsets beyond": (lambda: sparse(offset=((0, 1, 3),)), "ends with 2 at most"),

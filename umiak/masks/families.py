@@ -1,8 +1,8 @@
 """The families of masks that language models train with (Wang et al., FlashMask, 2024, figure 1).
 
 Each constructor gives a :class:`~umiak.masks.ColumnMask` of one batch entry and, but for ``hash_sparse``, one head.
-Lengths are counted in tokens; queries and keys are the same tokens. What is no integer is refused by a TypeError; lengths
-below 1, more tokens than int32 can number, and what does not fit to the lengths by a ValueError.
+Lengths are counted in tokens; queries and keys are the same tokens. What is no integer is refused by a TypeError;
+lengths below 1, more tokens than int32 can number, and what does not fit to the lengths by a ValueError.
 """
 
 from __future__ import annotations

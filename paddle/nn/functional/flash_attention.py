@@ -21,15 +21,17 @@ from paddle.nn.functional.attention_call import (
     weighted_values,
 )
 from paddle.nn.functional.packed_sequences import (
+    MOST_ROWS,
+    Given,
     Sequences,
     behind,
     beside,
+    both_sequences,
     causal_columns_of,
     columns_of,
     counter,
     need_rows,
     only_counted,
-    sequences,
     visible,
 )
 from paddle.tensor._args import create_on, integer
@@ -197,7 +199,7 @@ def _attend_within(
 
 def _reach(causal: bool, window: tuple[int, int]) -> tuple[int | None, int | None]:
     """Numbers of keys that a query sees before and behind its own, None for all."""
-    left, right = (None if n < 0 else n for n in window)
+    left, right = (None if n < 0 else min(n, MOST_ROWS) for n in window)
     return left, 0 if causal else right
 
 
@@ -286,9 +288,9 @@ def flash_attn_unpadded(
     op_name = "flash_attn_unpadded"
     drops = dropout_of(op_name, dropout, training, fixed_seed_offset, rng_name)
     _need_packed(op_name, query, key, value)
-    alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
-    rows = sequences(op_name, "cu_seqlens_q", cu_seqlens_q, query.shape[0], max_seqlen_q)
-    key_rows = rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, key.shape[0], max_seqlen_k)
+    rows, key_rows, alike = both_sequences(
+        op_name, Given(cu_seqlens_q, query.shape[0], max_seqlen_q), Given(cu_seqlens_k, key.shape[0], max_seqlen_k)
+    )
     return _within(query, key, value, rows, key_rows, alike, causal, scale, drops, return_softmax)
 
 
@@ -348,15 +350,15 @@ def flash_attn_varlen_qkvpacked(
     op_name = "flash_attn_varlen_qkvpacked"
     drops = dropout_of(op_name, dropout, training, fixed_seed_offset, rng_name)
     q, k, v = _unpacked(op_name, need_tensor(qkv, op_name, "qkv"), 4)
-    alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
     total, batch = qkv.shape[0], need_tensor(cu_seqlens_q, op_name, "cu_seqlens_q").shape[0] - 1
     if varlen_padded and (max_seqlen_q != max_seqlen_k or batch * max_seqlen_q != total):
         raise ValueError(
             f"[{op_name}] requires max_seqlen_q rows for each of {batch} padded sequences, and as many for keys, "
             f"got {total} rows for {max_seqlen_q} and {max_seqlen_k}"
         )
-    rows = sequences(op_name, "cu_seqlens_q", cu_seqlens_q, total, max_seqlen_q)
-    key_rows = rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, total, max_seqlen_k)
+    rows, key_rows, alike = both_sequences(
+        op_name, Given(cu_seqlens_q, total, max_seqlen_q), Given(cu_seqlens_k, total, max_seqlen_k)
+    )
     if varlen_padded:
         starts = F.mul(counter(batch, rows.starts), max_seqlen_q)
         rows = rows._replace(starts=starts)
@@ -397,7 +399,8 @@ def flash_attention_v3_varlen(
         cu_seqlens_q, cu_seqlens_k: integer tensors ``[batch + 1]`` from 0: where each sequence begins, and the last
             ends. Give the same tensor twice where they are equal.
         max_seqlen_q, max_seqlen_k: the largest lengths; what lies beyond them in a sequence is left out.
-        seqused_q, seqused_k: integer tensors ``[batch]``, how many rows of each sequence count, by default all.
+        seqused_q, seqused_k: integer tensors ``[batch]``, how many rows of each sequence count, by default all, which
+            is as many as may.
         softmax_scale: factor of the scores, by default ``dim ** -0.5``.
         causal: the last query of a sequence sees all its keys, one before it all but the last, and so on.
         qv, q_descale, k_descale, v_descale: only None; there are no 8-bit operands.
@@ -413,7 +416,8 @@ def flash_attention_v3_varlen(
     Raises:
         TypeError: the operands are not floating or have different dtypes.
         ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
-            ``qv`` or scales of 8-bit operands, a ``window_size`` that is not two numbers, or a ``softcap`` below 0.
+            rows in use that there are not, ``qv`` or scales of 8-bit operands, a ``window_size`` that is not two numbers,
+            or a ``softcap`` below 0.
 
     Example:
         >>> import paddle
@@ -426,10 +430,10 @@ def flash_attention_v3_varlen(
     if any(t is not None for t in (qv, q_descale, k_descale, v_descale)):
         raise op_error(ValueError, op_name, "qv and the scales of 8-bit operands to be None", "one of them")
     _need_packed(op_name, query, key, value)
-    alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k and seqused_q is seqused_k
-    rows = sequences(op_name, "cu_seqlens_q", cu_seqlens_q, query.shape[0], max_seqlen_q, seqused_q)
-    key_rows = (
-        rows if alike else sequences(op_name, "cu_seqlens_k", cu_seqlens_k, key.shape[0], max_seqlen_k, seqused_k)
+    rows, key_rows, alike = both_sequences(
+        op_name,
+        Given(cu_seqlens_q, query.shape[0], max_seqlen_q, seqused_q),
+        Given(cu_seqlens_k, key.shape[0], max_seqlen_k, seqused_k),
     )
     scale = 1.0 / math.sqrt(query.shape[2] or 1) if softmax_scale is None else softmax_scale
     if not 0 <= softcap < math.inf:

@@ -15,6 +15,7 @@ from paddle.nn.functional.attention_call import (
     padded_lse,
     seed_and_offset,
 )
+from paddle.nn.functional.packed_sequences import MOST_ROWS
 from paddle.tensor._args import create_on, integer
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -77,10 +78,9 @@ def flashmask_attention(
 
     Returns:
         The result ``[batch, queries, heads, dim]`` of query's dtype, 0 where a query sees no key; or a list of it and
-        what
-        is asked for of: the log-sum-exp of the scores ``[batch, heads, rows]``, natural, float32 (float64 for operands
-        of float64), -inf where a query sees no key, with a multiple of 128 rows of which those beyond the queries are
-        inf; int64 ``[2]``, seed and offset.
+        what is asked for of: the log-sum-exp of the scores ``[batch, heads, rows]``, natural, float32 (float64 for
+        operands of float64), -inf where a query sees no key, with a multiple of 128 rows of which those beyond the
+        queries are inf; int64 ``[2]``, seed and offset.
 
     Raises:
         TypeError: operands that are not floating or of different dtypes, or indices that are not int32.
@@ -138,6 +138,7 @@ def _window(like: Tensor, queries: Any, keys: Any, causal: bool, size: Any) -> T
     _only(len(sizes) == 2, "a window of one number or two", sizes)
     before, after = (integer(n, OP, "window_size") for n in sizes)
     _only(before >= 0 and after >= 0, "a window of 0 keys at least", f"{size}")
+    before, after = (min(n, MOST_ROWS) for n in (before, after))
     key = create_on(like.place, F.iota, 0, 1, dt.int64, keys)
     columns = [F.minimum(F.add(key, before + 1), queries)]
     if not causal:

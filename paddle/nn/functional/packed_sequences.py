@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import create_on, need_tensor
+from paddle.tensor._args import create_on, integer, need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import capture_of, current
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 MOST_ROWS = 2**31 - 1  # numbers of rows are columns of int32
@@ -33,24 +34,54 @@ def counter(n: Any, like: Tensor) -> Tensor:
     return create_on(like.place, F.iota, 0, 1, dt.int64, n)
 
 
-def sequences(op_name: str, arg_name: str, ends: Tensor, rows: Any, most: Any, used: Tensor | None = None) -> Sequences:
-    """The sequences that cumulative lengths ``[batch + 1]`` tell of, of which ``used`` rows count if it is given.
+class Given(NamedTuple):
+    """Arguments about sequences of queries, or of keys: where they end, in how many rows, and how many rows count."""
 
-    Where values can be read, those are refused that decrease or lie outside of ``rows`` rows.
+    ends: Tensor
+    rows: Any
+    most: Any
+    used: Tensor | None = None
+
+
+def both_sequences(op_name: str, queries: Given, keys: Given) -> tuple[Sequences, Sequences, bool]:
+    """The sequences of queries and of keys, and whether they are the same by what is given.
+
+    Where values can be read, those are refused that decrease or lie outside of the rows.
     """
+    alike = queries.ends is keys.ends and queries.most == keys.most and queries.used is keys.used
+    rows = _sequences(op_name, "q", queries)
+    if alike and not (type(queries.rows) is type(keys.rows) is int and queries.rows != keys.rows):
+        return rows, rows, True
+    key_rows = _sequences(op_name, "k", keys)
+    n, m = rows.starts.shape[0], key_rows.starts.shape[0]
+    if not dim.eq(n, m):
+        raise op_error(ValueError, op_name, "cu_seqlens_q and cu_seqlens_k of as many sequences", f"{n} and {m}")
+    return rows, key_rows, False
+
+
+def _sequences(op_name: str, side: str, given: Given) -> Sequences:
+    """The sequences that cumulative lengths ``[batch + 1]`` tell of, of which ``used`` rows count if it is given."""
+    ends, rows, most, used = given
+    arg_name = f"cu_seqlens_{side}"
     need_tensor(ends, op_name, arg_name)
     if ends.ndim != 1 or not ends.dtype.is_integer or _is(ends.shape[0], 0):
         got = f"{ends.dtype.name} of shape {list(ends.shape)}"
         raise op_error(ValueError, op_name, f"{arg_name} as integers [batch + 1], cumulative lengths", got)
+    if not isinstance(most, Tensor):
+        most = integer(most, op_name, f"max_seqlen_{side}")
+        if type(most) is int and most < 0:
+            raise op_error(ValueError, op_name, f"max_seqlen_{side} of 0 at least", most)
     _need_ascending(op_name, arg_name, ends, rows)
     wide, n = F.cast(ends, dtype=dt.int64), ends.shape[0] - 1
     low, high = (F.slice(wide, axes=(0,), starts=(i,), sizes=(n,), steps=(1,)) for i in (0, 1))
     lengths = F.sub(high, low)
     if used is not None:
-        if list(used.shape) != [n] or not used.dtype.is_integer:
+        arg_name = f"seqused_{side}"
+        if list(need_tensor(used, op_name, arg_name).shape) != [n] or not used.dtype.is_integer:
             got = f"{used.dtype.name} of shape {list(used.shape)}"
-            raise op_error(ValueError, op_name, f"lengths that are used as integers [{n}]", got)
-        lengths = F.minimum(F.cast(used, dtype=dt.int64), lengths)
+            raise op_error(ValueError, op_name, f"{arg_name} as integers [{n}]", got)
+        _need_within(op_name, arg_name, used, ends)
+        lengths = F.minimum(F.maximum(F.cast(used, dtype=dt.int64), 0), lengths)
     return Sequences(low, lengths, most)
 
 
@@ -58,9 +89,23 @@ def _is(n: Any, value: int) -> bool:
     return isinstance(n, int) and n == value
 
 
+def _reads() -> bool:
+    """Whether tensors have values, as those of a program have not."""
+    return capture_of() is None and not current().trace
+
+
+def _need_within(op_name: str, arg_name: str, used: Tensor, ends: Tensor) -> None:
+    if not _reads():
+        return
+    n, most = used.numpy(), np.diff(ends.numpy())
+    if ((n < 0) | (n > most)).any():
+        required = f"{arg_name} from 0 to the lengths of the sequences"
+        raise op_error(ValueError, op_name, required, n.tolist() if n.size <= 8 else "others")
+
+
 def _need_ascending(op_name: str, arg_name: str, ends: Tensor, rows: Any) -> None:
-    if capture_of() is not None or current().trace:
-        return  # a program has no values yet
+    if not _reads():
+        return
     at = ends.numpy()
     if at[0] < 0 or (np.diff(at) < 0).any() or at[-1] > rows:
         required = f"{arg_name} that begins with 0 or more, never decreases and ends with {rows} rows at most"
