@@ -248,6 +248,23 @@ def test_a_client_that_hangs_up(server, net):
     assert code == 200
 
 
+def test_clients_that_hang_up_are_no_failures(prefix):
+    with running(prefix) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as s:
+            s.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        assert server.ask("GET", "/health/live")[0] == 200
+        assert server.stop() == 0
+        assert "Traceback" not in server.process.stderr.read()
+
+
+def test_a_client_that_asks_before_it_writes_too_much(server):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT) as s:
+        s.sendall(
+            b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n"
+        )
+        assert s.recv(1 << 16).startswith(b"HTTP/1.1 413 ")
+
+
 def test_no_http(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT) as s:
         s.sendall(b"\x16\x03\x01 no\r\n\r\n")

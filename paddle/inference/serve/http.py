@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -24,17 +24,26 @@ async def refused(request: Request, error: Exception) -> Response:
 
 
 async def read_body(request: Request, most: int) -> bytes | None:
-    """The body; None for one that is too large, of which some more is read: who is still writing sees no answer."""
+    """The body; None for one that is too large, of which some more is read: who is still writing sees no answer.
+
+    Raises:
+        HTTPException: the client hung up before its end, so that nobody sees the answer.
+    """
     length = request.headers.get("content-length", "")
     fits = not length.isdecimal() or int(length) <= most
+    if not fits and request.headers.get("expect", "").lower() == "100-continue":  # it writes when it is asked to
+        return None
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        fits = fits and size <= most
-        if fits:
-            parts.append(part)
-        elif size > 2 * most:
-            return None
+    try:
+        async for part in request.stream():
+            size += len(part)
+            fits = fits and size <= most
+            if fits:
+                parts.append(part)
+            elif size > 2 * most:
+                return None
+    except ClientDisconnect as error:
+        raise HTTPException(400, "a whole body is required, got a part of it") from error
     return b"".join(parts) if fits else None
 
 
