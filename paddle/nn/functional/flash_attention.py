@@ -416,8 +416,8 @@ def flash_attention_v3_varlen(
     Raises:
         TypeError: the operands are not floating or have different dtypes.
         ValueError: shapes that do not fit, cumulative lengths that are not integers, decrease or end beyond the rows,
-            rows in use that there are not, ``qv`` or scales of 8-bit operands, a ``window_size`` that is not two numbers,
-            or a ``softcap`` below 0.
+            rows in use that there are not, ``qv`` or scales of 8-bit operands, a ``window_size`` that is not two
+            numbers, or a ``softcap`` below 0.
 
     Example:
         >>> import paddle

@@ -26,7 +26,8 @@ from paddle.static.formats.emit import (
     windows,
 )
 from paddle.static.formats.emit.emitter import ANYWHERE, Attribute, Emitter, element, i32, text, type_of
-from paddle.static.formats.graph import DATA, FETCH, Module
+from paddle.static.formats.graph import DATA, FETCH, Module, TensorType
+from paddle.static.formats.pir import ELEMENTS
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Program, Value
 
@@ -91,6 +92,10 @@ def translate(
         attributes = {"name": text(fed.get(id(value), f"fetch_name_{i}")), "col": i32(i)}
         e.append(FETCH, [e.of(value)], [type_of(value.meta)], attributes)
         e.block.operations[-1].traits = {"persistable": [True], **e.block.operations[-1].traits}
+    for o in e.block.walk():
+        for kind in (x.type for x in o.results if isinstance(x.type, TensorType)):
+            if kind.dtype not in ELEMENTS.values():
+                e.missing.setdefault(f"tensors of {kind.dtype}")
     if e.missing:
         raise Untranslatable(list(e.missing))
     return Translated(Module(e.block, trainable=True), e.parameters)
