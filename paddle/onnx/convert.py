@@ -33,6 +33,7 @@ from paddle.static.formats.graph import (
     TensorType,
     reads,
 )
+from paddle.static.formats.record import is_kept
 from umiak.util.errors import called, op_error
 
 Bound = Any  # Value, list of them, None for what is absent
@@ -212,6 +213,9 @@ class _Converter:
 
     def _parameter(self, o: Operation) -> None:
         name = o.plain("parameter_name")
+        if not is_kept(o):
+            self.values[o.results[0].number] = None  # what reads it takes it as absent
+            return
         if name not in self.parameters:
             raise op_error(ValueError, self.op, f"a value of the parameter {name!r}", "none")
         self.values[o.results[0].number] = self.builder.parameter(name, np.asarray(self.parameters[name]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import onnx
@@ -15,6 +16,7 @@ from paddle.onnx import exporting
 from paddle.static import InputSpec
 from tests.onnx.conftest import run
 
+DATA = Path(__file__).parents[1] / "data"
 X = np.random.RandomState(0).standard_normal((4, 3)).astype("float32")
 
 
@@ -124,6 +126,17 @@ def test_a_loaded_model_is_exported_as_it_is(tmp_path):
     loaded = paddle.jit.load(prefix)
     path = exported(loaded, tmp_path, None)
     np.testing.assert_allclose(run(path, {"x": X})[0], layer(paddle.to_tensor(X)).numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["control", "convolutions", "recurrent", "transformer"])
+def test_layers_that_the_reference_saved(name, tmp_path):
+    """An LSTM has a state among its parameters of which its files hold no value."""
+    loaded = paddle.jit.load(str(DATA / "saved_layers" / name))
+    path = exported(loaded, tmp_path, None)
+    recorded = np.load(DATA / "saved_layers" / "results.npz")
+    inputs, wanted = ([v for k, v in recorded.items() if k.startswith(f"{name}:{kind}:")] for kind in ("in", "out"))
+    for y, want in zip(run(path, dict(zip(loaded._method("forward").types, inputs, strict=True))), wanted, strict=True):
+        np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
 
 
 def test_a_loaded_model_is_exported_for_other_sizes_and_names(tmp_path):
