@@ -102,6 +102,17 @@ def test_ways_to_run(name, way, rng):
         np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6 * np.abs(wanted).max())
 
 
+def test_saved_in_operators_of_the_reference(recipe, rng, tmp_path):
+    layer = layer_of(recipe)
+    layer.eval()
+    x, _ = operands(rng)
+    paddle.jit.save(layer, str(tmp_path / "m"), input_spec=[paddle.static.InputSpec([None, None, 200])])
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    for rows in (x, x[:1, :2]):
+        wanted = layer(paddle.to_tensor(rows)).numpy()
+        np.testing.assert_allclose(loaded(paddle.to_tensor(rows)).numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
 def test_weights_are_stored_once_and_inputs_in_8_bits(rng):
     """What a forward pass keeps beside the parameters: codes of the input, and one scale per block."""
     layer = layer_of(RECIPES["block"], 512, 256)

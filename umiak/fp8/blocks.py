@@ -6,6 +6,7 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 
 Block = tuple[int | None, int | None]  # rows and columns of a block; None: all that there are
@@ -36,6 +37,6 @@ def out_of_blocks(blocks: Tensor, shape: Any) -> Tensor:
     """Return the matrix of ``shape`` that ``in_blocks`` has divided."""
     r, rows, c, columns = blocks.shape
     filled = F.reshape(blocks, (r * rows, c * columns))
-    if tuple(filled.shape) == tuple(shape):
+    if all(map(dim.same, filled.shape, shape)):
         return filled
     return F.copy(F.slice(filled, (0, 1), (0, 0), tuple(shape), (1, 1)))  # not a view that keeps what was added

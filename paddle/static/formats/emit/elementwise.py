@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from paddle.static.formats.emit.emitter import (
@@ -21,6 +22,8 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from paddle.tensor._args import equal_shapes
+from umiak import ops as F
+from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.ir.meta import identical
 from umiak.ir.registry import REGISTRY
@@ -120,9 +123,22 @@ def polygamma(e: Emitter, o: ir.Operation) -> Result:
     return e.one("polygamma", [e.of(o.operands[0])], e.type(o), n=i32(o.op.n))
 
 
+def _nearest_power(x: Tensor) -> Tensor:
+    """What float8_e8m0fnu keeps of a float32, as float32: files know no such elements."""
+    power = F.where(F.lt(x, 1.0), 2.0**-126, F.full(1.0, dtype=x.dtype, shape=()))
+    for step in (64, 32, 16, 8, 4, 2, 1):
+        higher = F.mul(power, 2.0**step)
+        power = F.where(F.ge(x, higher), higher, power)
+    power = F.where(F.ge(x, F.mul(power, 1.5)), F.mul(power, 2.0), power)
+    power = F.where(F.lt(x, 0.75 * 2.0**-126), 2.0**-127, power)
+    return F.where(F.logical_and(F.gt(x, 0.0), F.lt(x, 1.5 * 2.0**127)), power, math.nan)
+
+
 @_on("cast")
 def cast(e: Emitter, o: ir.Operation) -> Result:
     kind = e.type(o)
+    if kind.dtype == "float8_e8m0fnu" and o.operands[0].meta.dtype.name == "float32":
+        return e.traced(_nearest_power, o.operands)[0]
     return e.one("cast", [e.of(o.operands[0])], kind, dtype=element(kind.dtype))
 
 
