@@ -156,7 +156,7 @@ shim: | $(BIN)/python ## dist/paddlepaddle-*.whl, metadata only, which requires 
 bench: wheel ## the benchmarks, on an installed wheel
 	$(PYTHON) -m venv build/bench
 	build/bench/bin/python -m pip --disable-pip-version-check -q install --force-reinstall --no-deps dist/umiak-*.whl
-	build/bench/bin/python -m pip --disable-pip-version-check -q install dist/umiak-*.whl torch==2.13.0
+	build/bench/bin/python -m pip --disable-pip-version-check -q install dist/umiak-*.whl './plugins/opencl[pocl]' torch==2.13.0
 	cd benchmarks && ../build/bench/bin/python -m run
 
 clean: ## remove .venv, build and dist

@@ -7,14 +7,24 @@ from typing import Any
 
 import numpy as np
 from decode import example
-from measure import Settings, Side
-from rows import Pair, add_section, within
+from measure import Settings, Side, compare
+from rows import Outcome, Pair, add_row, add_section, times, within
 
 import paddle
 from umiak import backends
 
 SECTION = add_section("devices", "Devices outside the tree")
 BATCH, VOCABULARY = 16, 512
+SIZE, LEAST_RATE = 1024, 25e9  # rows, columns and terms of the matmul; operations in a second
+
+
+def open_device() -> None:
+    """Have the plug-in's device on PoCL (`pip install './plugins/opencl[pocl]'`, as `make bench` does)."""
+    from umiak_opencl import backend
+
+    if backend.name not in backends.device_types():
+        backends.register(backend)
+    paddle.set_flags({"FLAGS_opencl_platform": "Portable Computing Language"})
 
 
 def training(device: str) -> Callable[[], Any]:
@@ -46,9 +56,38 @@ def training(device: str) -> Callable[[], Any]:
 
 @within("opencl-gpt-step", "a training step of `examples/gpt`, 16 × 64 tokens, on PoCL", 20, section=SECTION)
 def gpt_step(settings: Settings) -> Pair:
-    from umiak_opencl import backend  # `pip install './plugins/opencl[pocl]'`; the other rows do without
-
-    if backend.name not in backends.device_types():
-        backends.register(backend)
-    paddle.set_flags({"FLAGS_opencl_platform": "Portable Computing Language"})
+    open_device()
     return Side("step()", {"step": training("opencl:0")}), Side("step()", {"step": training("cpu")})
+
+
+def product(device: str) -> Callable[[], Any]:
+    """A matmul as users write it, done when it returns."""
+    rng = np.random.default_rng(0)
+    paddle.set_device(device)
+    x, y = (paddle.to_tensor(rng.standard_normal((SIZE, SIZE)).astype("float32")) for _ in range(2))
+    paddle.set_device("cpu")
+
+    def call() -> Any:
+        z = paddle.matmul(x, y)
+        paddle.device.synchronize(device)
+        return z
+
+    return call
+
+
+def rate(settings: Settings) -> Outcome:
+    open_device()
+    c = compare(Side("call()", {"call": product("opencl:0")}), Side("call()", {"call": product("cpu")}), settings)
+    ours, other = (2 * SIZE**3 / side.median for side in (c.ours, c.other))
+    return Outcome(
+        f"{ours / 1e9:.3g} GF/s", f"{other / 1e9:.3g} GF/s", times(c.ratio), ours >= LEAST_RATE, c.ratio.median
+    )
+
+
+add_row(
+    "opencl-gemm",
+    f"`paddle.matmul(x, y)`, float32, {SIZE} × {SIZE}, on PoCL; the other: on our CPU backend",
+    f"≥ {LEAST_RATE / 1e9:g} GF/s",
+    rate,
+    SECTION,
+)

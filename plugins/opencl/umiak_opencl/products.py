@@ -69,8 +69,7 @@ def multiply(device: Device, out: Buffer, a: Matrices, b: Matrices, name: str) -
         return
     WRITTEN.add(name)
     number, wide = NUMBERS[out.dtype.name]
-    exact = "" if out.dtype.is_floating else "-DEXACT"
-    options = f"-DNUMBER={number} -DVECTOR={number}{wide} -DWIDE={wide} -DROWS={ROWS} {exact}"
+    options = f"-DNUMBER={number} -DVECTOR={number}{wide} -DWIDE={wide} -DROWS={ROWS}"
     text = program(device, copies.text("matmul"), options)
     queue = device.queue(current().get_stream(out.place))
     find, item = device.memory.find, out.dtype.itemsize

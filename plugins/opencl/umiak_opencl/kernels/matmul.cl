@@ -4,15 +4,15 @@
 // two vectors of b's row. NUMBER is the type, VECTOR that of WIDE of them.
 #define JOIN(a, b) a##b
 #define NAMED(a, b) JOIN(a, b)
-#define LOAD NAMED(vload, WIDE)
+// A vector of any address, as `vload` gives. Where PoCL does not take all features of a processor for granted, its own
+// functions are called, not compiled in: for each product that is several times the work of the product.
+typedef VECTOR __attribute__((aligned(sizeof(NUMBER)))) LOOSE;
+#define LOAD(p) (*(__global const LOOSE*)(p))
 #define STORE NAMED(vstore, WIDE)
 #define COLUMNS (2 * WIDE)
 
-#ifdef EXACT
+// Contracted to one rounding where the device has an instruction for it, which is on unless switched off.
 #define MULTIPLY_ADD(a, b, c) ((a) * (b) + (c))
-#else
-#define MULTIPLY_ADD(a, b, c) fma(a, b, c)
-#endif
 
 // b as panels of COLUMNS columns, each with its rows side by side: what a tile reads lies in order. Columns beyond the
 // end are zeros.
@@ -47,7 +47,7 @@ void matmul(__global const NUMBER* a, __global const NUMBER* b, __global NUMBER*
             x[r] = a + min(i + r, m - 1) * a_row;  // rows beyond the end are computed, and not stored
         }
         for (long p = 0; p < k; p++) {
-            const VECTOR y = LOAD(0, b + p * b_row), z = LOAD(0, b + p * b_row + WIDE);
+            const VECTOR y = LOAD(b + p * b_row), z = LOAD(b + p * b_row + WIDE);
             #pragma unroll
             for (int r = 0; r < ROWS; r++) {
                 const VECTOR f = x[r][p * a_column];
