@@ -220,6 +220,16 @@ def test_what_is_required_tells_sizes_that_broadcast() -> None:
         assert dim.where(e == 1, f, e) is dim.where(f == 1, e, f) is both and dim.where(e == 1, e, f) is not both
 
 
+def test_a_size_that_broadcasts_to_one_of_two_is_that() -> None:
+    scope = Scope()
+    a, b, c = (scope.size() for _ in range(3))
+    with scope:
+        both = dim.broadcast(a, b)
+        assert dim.eq(both, b)
+        assert dim.same(both, b) and dim.same(both * c, c * b) and not dim.same(both, a)
+        assert dim.expands(a, b) and not dim.expands(b, a)
+
+
 def test_one_of_several_sizes_is_one_condition() -> None:
     assert dim.one_of(3, 1, 3) and not dim.one_of(2, 1, 3) and not dim.one_of(2)
     scope = Scope()

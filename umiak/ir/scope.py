@@ -216,6 +216,12 @@ class Scope:
                 self._equal[old] = new
                 self._facts |= {f for fact in self._facts if type(f := substitute(fact, {old: new})) is Sym}
                 return
+        for whole, size in ((right, left), (left, right)):
+            parts = whole.args if type(whole) is Sym and whole.op == "broadcast" else ()
+            others = [n for n in parts if n is not size]
+            if len(parts) == 2 and len(others) == 1:
+                self._equal[whole] = size
+                self._assume(expr.disjunction(expr.compare_eq(others[0], size), expr.compare_eq(others[0], 1)))
 
 
 class _Slot(threading.local):
@@ -289,7 +295,7 @@ def symbols_of(x: Any) -> dict[Sym, None]:
 
 
 def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:
-    """Replace symbols (all at once) in an expression or a nested tuple, simplifying again."""
+    """Replace symbols, or whole nodes (all at once) in an expression or a nested tuple, simplifying again."""
     memo: dict[int, Any] = {}
 
     def visit(node: Any) -> Any:
@@ -299,8 +305,10 @@ def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:
             return node
         done = memo.get(id(node))
         if done is None:
-            if node.op == "symbol":
-                done = mapping.get(node, node)
+            if (done := mapping.get(node)) is not None:
+                pass
+            elif node.op == "symbol":
+                done = node
             else:
                 args = tuple(visit(a) for a in node.args)
                 same = all(a is b for a, b in zip(args, node.args, strict=True))

@@ -111,8 +111,8 @@ def where(condition: Bool, a: Number, b: Number) -> Number:
     where they are known to."""
     if type(condition) is type(b) is Sym and kind_of(a) == kind_of(b) == "int" and condition is expr.compare_eq(b, 1):
         scope = get_scope()
-        if scope is not None and scope.decide(expr.broadcastable(a, b)):
-            return broadcast(a, b)
+        if scope is not None and scope.decide(expr.broadcastable(a, b)):  # type: ignore[arg-type]
+            return broadcast(a, b)  # type: ignore[arg-type]
     return expr.where(condition, a, b)
 
 

@@ -152,7 +152,7 @@ def scored(q: Any, k: Any, scale: Any) -> Any:
 
 
 def probabilities(q: Any, k: Any, mask: Any, blocks: Any, causal: bool, scale: Any, softcap: float = 0.0) -> tuple:
-    """Softmax of the scores ``[b, h, sq, sk]`` and their log-sum-exp ``[b, h, sq, 1]``."""
+    """Softmax of the scores ``[b, h, sq, sk]``, their maxima (0 for minus infinity) and the sums of exponentials."""
     sq, sk = q.shape[1], k.shape[1]
     s = scored(q, k, scale)
     if softcap:
@@ -169,7 +169,7 @@ def probabilities(q: Any, k: Any, mask: Any, blocks: Any, causal: bool, scale: A
     top = F.where(F.eq(top, NEVER), 0, top)
     p = F.exp(F.sub(s, top))
     total = F.sum(p, axes=(3,), keepdim=True)
-    return F.div(p, F.where(F.eq(total, 0), 1, total)), F.add(top, F.log(total))
+    return F.div(p, F.where(F.eq(total, 0), 1, total)), top, total
 
 
 def weighted(p: Any, v: Any) -> Any:
@@ -302,7 +302,7 @@ class Attention(AttentionBase):
 
     @in_compute_type
     def decompose(self, q, k, v, mask, scale):
-        p, _ = probabilities(q, k, mask, None, self.causal, scale)
+        p, _, _ = probabilities(q, k, mask, None, self.causal, scale)
         return weighted(p, v)
 
     def forward_train(self, needs, q, k, v, mask, scale):
@@ -413,7 +413,8 @@ class AttentionTrain(DroppingAttention):
     def decompose(self, q, k, v, mask, blocks, scale, p, seed, offset):
         dtype = q.dtype
         q, k, v, mask = map(widen, (q, k, v, mask))
-        weights, lse = probabilities(q, k, mask, blocks, self.causal, scale, self.softcap)
+        weights, top, total = probabilities(q, k, mask, blocks, self.causal, scale, self.softcap)
+        lse = F.add(top, F.log(total))
         weights = dropped(weights, p, seed, offset) if self.dropout else weights
         return cast_to(weighted(weights, v), dtype), F.squeeze(lse, axes=(3,))
 
@@ -463,7 +464,7 @@ class AttentionGrad(DroppingAttention):
     @in_compute_type
     def decompose(self, q, k, v, out, lse, g, mask, blocks, g_lse, scale, p, seed, offset):
         (b, sq, h, _), (_, sk, heads, _) = q.shape, k.shape
-        weights, _ = probabilities(q, k, mask, blocks, self.causal, scale, self.softcap)
+        weights, _, _ = probabilities(q, k, mask, blocks, self.causal, scale, self.softcap)
         grads = rows(g, heads)
         gp = F.reshape(F.matmul(grads, rows(v, heads), transpose_y=True), shape=(b, h, sq, sk))
         gp = dropped(gp, p, seed, offset) if self.dropout else gp

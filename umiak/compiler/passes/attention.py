@@ -41,7 +41,8 @@ def fuse_plain_attention(program: Program, live: Tracer | None = None, wanted: I
     ``live``: the tracer that is recording the program; ``wanted``: values that must stay. Inputs that get gradients are
     among them, where the program is recorded.
     """
-    if not any(o.name in ("softmax", "attention") for o in program.walk()):
+    names = {o.name for o in program.walk()}
+    if names.isdisjoint(("softmax", "attention")) and not names >= {"exp", "div", "matmul"}:
         return 0
     return _fuse(program, False, FEWEST_SCORES, live, tuple(wanted))
 

@@ -68,8 +68,9 @@ class Columns(Places):
         return F.reshape(F.broadcast_to(x, shape=(*self.shape, 1, self.queries)), shape=(*self.shape, self.queries))
 
     def _neighbours(self, row: Any) -> list[Any]:
-        """The elements of a row but for the last, and but for the first."""
-        return [F.slice(row, axes=(2,), starts=(n,), sizes=(row.shape[2] - 1,), steps=(1,)) for n in (0, 1)]
+        """The element before each of a row, which for the first is itself, and the row."""
+        before = F.maximum(F.sub(counted(row.shape[2]), 1), 0)
+        return [F.take(row, before, axis=2), row]
 
     def _bounds(self, row: Any, value: Any) -> list[Any]:
         """The first places of values in a row that goes up, and those behind the last."""
@@ -81,15 +82,15 @@ class Columns(Places):
         """The queries at which a flag changes: the first two and the last two, which have to be all."""
         row = self._along(Sum(0, 0, 0, ((1, flag),)))
         flips = F.ne(*self._neighbours(row))
-        at = F.reshape(counted(self.queries - 1), shape=(1, 1, self.queries - 1))
+        at = F.reshape(counted(self.queries), shape=(1, 1, self.queries))
         first = F.min(F.where(flips, at, self.queries), axes=(2,), keepdim=True)
-        last = F.max(F.where(flips, at, -1), axes=(2,), keepdim=True)
+        last = F.max(F.where(flips, at, 0), axes=(2,), keepdim=True)
         second = F.min(F.where(F.logical_and(flips, F.gt(at, first)), at, self.queries), axes=(2,), keepdim=True)
-        third = F.max(F.where(F.logical_and(flips, F.lt(at, last)), at, -1), axes=(2,), keepdim=True)
+        third = F.max(F.where(F.logical_and(flips, F.lt(at, last)), at, 0), axes=(2,), keepdim=True)
         ends = (first, second, third, last)
         known = reduce(F.logical_or, (F.eq(at, x) for x in ends))
         self.checks.append(F.all(F.logical_or(known, F.logical_not(flips)), axes=(0, 1, 2)))
-        return [F.add(F.unsqueeze(x, axes=(3,)), 1) for x in ends]  # a flip lies behind the query that is counted
+        return [F.unsqueeze(x, axes=(3,)) for x in ends]
 
     def _runs(self, rows: Sequence[Sum]) -> Any:
         """The number of the run that a query is in, where no run of equal rows comes twice."""
@@ -107,8 +108,7 @@ class Columns(Places):
         )  # fmt: skip
         counts = [F.sum(x, axes=(2,)) for x in (changed, distinct)]
         self.checks.append(F.all(F.eq(*counts), axes=(0, 1)))
-        first = F.full(0, dtype=dt.int64, shape=(*self.shape, 1))
-        return F.concat([first, F.cumsum(changed, axis=2)], axis=2)
+        return F.cumsum(changed, axis=2)
 
     def _columns(self) -> Any:
         queries, full = self.queries, (*self.shape, self.keys, 1)

@@ -217,7 +217,7 @@ def _scores(found: Found, s: Any, reader: Operation, labels: str, times: int = 1
 
 
 def _same(found: Found, o: Operation, labels: str) -> _Scores | None:
-    """What changes no size: dims that are repeated once."""
+    """Scores as they are, if they are as many."""
     (x,) = o.operands
     return _scores(found, x, o, labels) if same_sizes(x.meta.shape, o.results[0].meta.shape) else None  # type: ignore[union-attr]
 
@@ -276,7 +276,7 @@ def _masked(scores: _Scores, labels: str, part: Part) -> _Scores | None:
 
 
 _STEPS = {
-    "cast": _cast, "mul": _scaled, "div": _scaled, "add": _added, "where": _filled, "reshape": _apart,
+    "cast": _cast, "copy": _same, "mul": _scaled, "div": _scaled, "add": _added, "where": _filled, "reshape": _apart,
     "broadcast_to": _same,
 }  # fmt: skip
 
@@ -311,11 +311,19 @@ def _passes(found: Found, x: Value, source: Any) -> bool:
 
 def _origin(found: Found, x: Labelled) -> Labelled:
     """Return the value that an operand is a permutation of."""
-    while (o := operand_of(x.value, "permute")) is not None and _passes(found, x.value, o.operands[0]):
+    while (o := x.value.operation) is not None and o.name in ("permute", "reshape"):
+        source: Any = o.operands[0]
+        if not _passes(found, x.value, source):
+            break
+        if o.name == "reshape":
+            if not same_sizes(source.meta.shape, x.value.meta.shape):
+                break
+            x = Labelled(source, x.labels)
+            continue
         labels = [""] * len(x.labels)
-        for place, source in enumerate(o.op.perm):
-            labels[source] = x.labels[place]
-        x = Labelled(o.operands[0], "".join(labels))  # type: ignore[arg-type]
+        for place, at in enumerate(o.op.perm):
+            labels[at] = x.labels[place]
+        x = Labelled(source, "".join(labels))
     return x
 
 

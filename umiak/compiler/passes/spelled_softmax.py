@@ -44,9 +44,12 @@ def softmax(found: Found, x: Any, reader: Operation) -> Softmax | None:
 
 
 def unspread(x: Any) -> Any:
-    """Return the value that an operand is repeated from along dims, which may be none."""
-    while (o := operand_of(x, "broadcast_to")) is not None and same_sizes(o.operands[0].meta.shape, x.meta.shape):  # type: ignore[union-attr]
-        x = o.operands[0]
+    """Return the value that an operand is a copy of, or is repeated from along no dims."""
+    while type(x) is Value and (o := x.operation) is not None and o.name in ("broadcast_to", "copy"):
+        (source,) = o.operands
+        if not same_sizes(source.meta.shape, x.meta.shape):  # type: ignore[union-attr]
+            break
+        x = source
     return x
 
 
