@@ -206,7 +206,12 @@ def _loop(
     op, body = o.op, o.regions[-1]
     n = op.carried
     sliced = op.sliced if type(op) is Scan else 0
-    length, index = o.params
+    length, index = o.params[:2]
+    if type(op) is While and op.grown:
+        raise RuntimeError(
+            "[while_loop] requires values that keep their sizes from iteration to iteration for a gradient, got some "
+            "that grow. Write into a tensor of the final size, or compute the loop under no_grad"
+        )
     if type(op) is Scan:
         results = list(range(len(grads)))
     else:

@@ -105,15 +105,15 @@ def parted(
     donate: Mapping[int, Value | None],
     alone: Callable[[Operation], bool],
     part: Callable[..., BasicBlock | Piece],
-    lower: Callable[[Block], Any],
+    lower: Callable[[Block], Any] | None,
     due: Callable[[Sequence[Operation]], tuple[Check, ...]],
 ) -> ControlFlow:
     """Operations as parts: each that is ``alone``; of those between ``part(run, reads, wanted, slot, donate)`` makes
-    one."""
+    one, and of one with regions where ``lower`` is None."""
     runs: list[tuple[bool, list[Operation]]] = [(False, [])]
     for o in operations:
         if alone(o):
-            runs += [(True, [o]), (False, [])]
+            runs += [(not o.regions or lower is not None, [o]), (False, [])]
         else:
             runs[-1][1].append(o)
     runs = [r for r in runs if r[1]]
@@ -132,7 +132,7 @@ def parted(
         slot.update({id(r): len(slot) + i for i, r in enumerate(wanted)})
         makes = tuple(slot.get(id(r), -1) for o in run for r in o.results)
         if is_alone:
-            regions = tuple(map(lower, run[0].regions))
+            regions = tuple(map(lower, run[0].regions)) if lower is not None else ()
             parts.append(ControlOperation(run[0], regions, mine, makes, due(run)))
         else:
             parts.append(part(run, reads[at], wanted, slot, {

@@ -115,7 +115,7 @@ class _Pieces:
         program = self.program
         operations = live(program.ops, wanted, effects=True)
         donated = {i: None if j is None else wanted[j] for i, j in (donate or {}).items()}
-        return parted(operations, program.inputs, wanted, donated, reads_number, self.piece, _no_region, self.due)
+        return parted(operations, program.inputs, wanted, donated, reads_number, self.piece, None, self.due)
 
     def due(self, operations: Sequence[Operation]) -> tuple[Check, ...]:
         found = self.checks.due(operations)
@@ -142,10 +142,6 @@ class _Pieces:
         flow = control_flow(operations, inputs, results, donated, region)
         plain = cache(lambda: control_flow(live(body.ops, outputs, effects=True), body.inputs, outputs, {}, _plain))
         return Piece(flow, plain, tuple(conditions), *places(reads, wanted, slot, donate), self.due(run))
-
-
-def _no_region(block: Block) -> Any:
-    raise AssertionError("what reads a number has no regions")
 
 
 def _fused(

@@ -320,7 +320,7 @@ def bound_within(operations: Iterable[Operation]) -> set[Sym]:
 
 def reads_number(operation: Operation) -> bool:
     """Does a call read from data the value that it gives to a symbol? What reads the symbol has to come behind it."""
-    return not operation.regions and bool(bound(operation))
+    return bool(bound(operation)) and not (operation.regions and not getattr(operation.op, "grown", ()))
 
 
 def scalars_of(operation: Operation) -> dict[Sym, None]:

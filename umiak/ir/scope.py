@@ -176,6 +176,17 @@ class Scope:
             for check in self.checks[n:]:
                 self._assume(check.condition)
 
+    def met(self) -> Callable[[], None]:
+        """What was met so far; a call of the result forgets what was met since."""
+        guards, checks = len(self.guards), len(self.checks)
+        before = self.steered, set(self._facts), dict(self._equal)
+
+        def back() -> None:
+            del self.guards[guards:], self.checks[checks:]
+            self.steered, self._facts, self._equal = before
+
+        return back
+
     def assume_as_example(self, condition: Sym) -> bool:
         """Settle a condition as it is for the example, and have the program test that it is so."""
         condition = self.simplify(condition)

@@ -102,26 +102,44 @@ class While(Loop):
 
     Results: the carried values at the end, the number of iterations (an int64), and the stacks. ``trips`` is that
     number too.
+
+    The carried values ``grown`` may have another size along ``axes`` in each iteration: ``sizes`` are what the regions
+    have for these, then as many for what they are at the end.
     """
 
-    binds = ("trips", "index")
+    binds = ("trips", "index", "sizes")
+    grown: tuple = ()
+    axes: tuple = ()
     trips: int = param("int", 0)
     index: int = param("int", 0)
+    sizes: tuple = param("ints", ())
 
     def yielded(self, regions: Any) -> Iterator[Any]:
         outputs = regions[-1].outputs
         yield from (*outputs[: self.carried], None, *outputs[self.carried :])
 
     def infer(self, *args: Any, regions: Any = ()) -> Any:
-        *xs, trips, _ = args
+        *xs, trips, _, sizes = args
         (condition_takes, condition), (body_takes, body) = regions
-        self.takes("arguments of the condition", xs, condition_takes)
-        self.takes("arguments of the body", xs, body_takes)
+        if len(sizes) != 2 * len(self.grown):
+            self.fail(ValueError, f"{2 * len(self.grown)} sizes of what grows", sizes)
+        n, k = self.carried, len(self.grown)
+        now = self.resized(xs, sizes[:k])
+        self.takes("arguments of the condition", now, condition_takes)
+        self.takes("arguments of the body", now, body_takes)
         if len(condition) != 1 or not is_flag(condition[0]):
             self.fail(TypeError, "a bool with one element from the condition", list(condition))
-        n = self.carried
-        self.takes("carried values of the body", xs[:n], body[:n])
-        return (*xs[:n], Meta((), dt.int64), *self.stacks(trips, body[n:]))
+        self.takes("carried values of the body", now[:n], self.resized(body[:n], sizes[:k]))
+        return (*self.resized(xs[:n], sizes[k:]), Meta((), dt.int64), *self.stacks(trips, body[n:]))
+
+    def resized(self, metas: Any, sizes: Any) -> list[Any]:
+        """What is carried, with these sizes where it grows."""
+        out = list(metas)
+        for i, axis, size in zip(self.grown, self.axes, sizes, strict=True):
+            shape = list(out[i].shape)
+            shape[axis] = size
+            out[i] = Meta(tuple(shape), out[i].dtype, out[i].weak)
+        return out
 
 
 @register

@@ -115,14 +115,20 @@ def _sizes(shape: Sequence[Any], env: Env) -> tuple[int, ...]:
 
 def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     o = part.operation
-    trips, index = o.params
+    trips, index, sizes = o.params
     condition, body = part.regions
-    n = o.op.carried
+    n, k = o.op.carried, len(o.op.grown)
     carried, rest = xs[:n], xs[n:]
     stacks = _Stacks(part, n + 1)
     count = 0
+
+    def measure(symbols: Sequence[Any]) -> None:
+        for i, axis, symbol in zip(o.op.grown, o.op.axes, symbols, strict=True):
+            _bind(env, symbol, carried[i].shape[axis])
+
     while True:
         _bind(env, index, count)
+        measure(sizes[:k])
         if not holds(run(condition, [*carried, *rest], env)[0]):
             break
         results = run(body, [*carried, *rest], env)
@@ -130,6 +136,7 @@ def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
         stacks.add(results[n:])
         count += 1
     _bind(env, trips, count)
+    measure(sizes[k:])
     total = F.full(count, shape=(), dtype=o.results[n].meta.dtype) if part.makes[n] >= 0 else None
     return [*carried, total, *stacks.done(env)]
 

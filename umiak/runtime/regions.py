@@ -21,7 +21,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.program import Block, Operation, Value, bound, free, walk
 from umiak.ir.rewrite import Sweep
-from umiak.ir.scope import symbols_of
+from umiak.ir.scope import EXAMPLE, symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
 from umiak.ops.control import Cond, Scan, While, alike
 from umiak.ops.create import Full
@@ -41,7 +41,8 @@ class _Body:
     """One trace of a function as a region. ``leaves``: what it returned, ``stops``: whether gradients stop there.
 
     The arguments are ``carried`` (types, and whether gradients stop), tensors from outside that are written to, with
-    whether gradients stop at the start, and ``more``. The function gets the first and the last of these.
+    whether gradients stop at the start, and ``more``. The function gets the first and the last of these. ``types``: of
+    what is carried, where they are not those of these tensors.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class _Body:
         carried: Sequence[tuple[SymTensor, bool]] = (),
         roots: Sequence[tuple[SymTensor, bool]] = (),
         sliced: Sequence[SymTensor] = (),
+        types: Sequence[Meta] | None = None,
     ) -> None:
-        metas = [x.meta for x, _ in (*carried, *roots)]
+        metas = [x.meta for x, _ in carried] if types is None else list(types)
+        metas += [x.meta for x, _ in roots]
         metas += [Meta(x.meta.shape[1:], x.meta.dtype) for x in sliced]
         n, m = len(carried), len(carried) + len(roots)
         with tracer.region(metas) as (self.block, arguments), tracer.frame(arguments) as frame:
@@ -409,6 +412,7 @@ class _Loop:
         self.index = tracer.scope.number()
         self.before = words(tracer)
         self.drawn: dict[int, Any] = {}  # words in each iteration
+        self.grown: dict[tuple[int, int], Sym] = {}  # by leaf and axis, the size that an iteration finds
         self.attempts = 0
 
     @property
@@ -432,13 +436,35 @@ class _Loop:
 
         set_words(self.tracer, self.stand(self.index))
         carried = [(self.first[i], self.stops[i]) for i in at]
-        traced = _Body(self.tracer, run, carried, list(self.roots.values()), sliced)
+        types = [self.type(i) for i in at]
+        traced = _Body(self.tracer, run, carried, list(self.roots.values()), sliced, types)
         if outside(traced.frame.used.values(), traced.block):
             raise CaptureError(
                 "gradients go in a loop on data through what was computed before it, without retain_graph=True, which "
                 "the second iteration could not do. Pass retain_graph=True, or compute it in the loop"
             )
         return traced
+
+    def type(self, i: int) -> Meta:
+        """The type of a leaf in an iteration."""
+        first = self.first[i].meta
+        shape = tuple(self.grown.get((i, axis), n) for axis, n in enumerate(first.shape))
+        return Meta(shape, first.dtype)
+
+    def grows(self, i: int, after: Meta, inside: set[Sym]) -> bool:
+        """Note where the body leaves a leaf of another size, in a static program: for usual sizes, or by numbers that
+        it reads itself (``inside``). Other sizes are required to stay."""
+        before = self.type(i)
+        if not self.tracer.static or len(before.shape) != len(after.shape):
+            return False
+        known = self.tracer.scope.simplify
+        found = False
+        for axis, (m, n) in enumerate(zip(map(known, before.shape), map(known, after.shape), strict=True)):
+            if (i, axis) in self.grown or dim.same(m, n):
+                continue
+            if not inside.isdisjoint(symbols_of(n)) or not _usually_equal(m, n):
+                self.grown[i, axis], found = self.tracer.scope.number(), True
+        return found
 
     def condition(self, call: Callable[[list[Any]], Any]) -> _Body:
         traced = self.trace(lambda leaves, _: [_flag(self.op_name, self.tracer, call(leaves))])
@@ -467,11 +493,14 @@ class _Loop:
             stop = traced.after[k][1] and (r._stop if k not in self.roots else self.roots[k][1])
             if k not in self.roots or stop != self.roots[k][1]:
                 self.roots[k], steady = (r, stop), False
+        inside = _inside(traced.block)
         for i, x in enumerate(self.first):
             y = traced.leaves[i]
             if i in self.stops:
                 if not isinstance(y, Tensor):
                     raise op_error(TypeError, self.op_name, f"a tensor from the body as value {i}", repr(y))
+                if self.op_name == "while_loop" and self.grows(i, traced.values[i].meta, inside):
+                    steady = False
                 if self.stops[i] and not traced.stops[i]:
                     self.stops[i], steady = False, False
             elif isinstance(y, Tensor) or not _same(x, y):
@@ -509,29 +538,42 @@ class _Loop:
         return out
 
 
+def _usually_equal(m: Any, n: Any) -> bool:
+    """Are two sizes equal where all sizes are usual?"""
+    usual = dict.fromkeys(symbols_of((m, n)), EXAMPLE)
+    return bool(dim.evaluate(m, usual) == dim.evaluate(n, usual))
+
+
 def while_loop(
     condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], list[Any]], leaves: Sequence[Any]
 ) -> list[Any]:
     """``leaves`` after ``body`` was applied to them as long as ``condition`` held.
 
-    Shapes and dtypes of tensors stay. Numbers that the body changes become tensors; what else is no tensor stays.
+    Dtypes of tensors stay, and shapes do except in static programs. Numbers that the body changes become tensors; what
+    else is no tensor stays.
     """
     tracer = current()
     loop = _Loop(tracer, "while_loop", leaves)
     while True:
+        forget, sizes_before = tracer.scope.met(), len(loop.grown)
         test = loop.condition(condition)
         traced = loop.trace(lambda leaves, _: _converted(tracer, loop, body(leaves)))
         if len(traced.leaves) != len(leaves):
             raise op_error(TypeError, "while_loop", f"{len(leaves)} values from the body", len(traced.leaves))
         if loop.settled(traced):
             break
+        if len(loop.grown) > sizes_before:
+            forget()  # what was required of sizes that the loop does not have
     trips = tracer.scope.number()
     test.block.outputs = [test.values[0]]
     traced.block.outputs = [*loop.result(traced)]
     start = loop.start()
     n = len(start)
     operands = (*start, *_close([test.block, traced.block]))
-    results = tracer.builder.append(While(carried=n), operands, (trips, loop.index), (test.block, traced.block))
+    grown = sorted((loop.at.index(i), axis, size) for (i, axis), size in loop.grown.items())
+    op = While(carried=n, grown=tuple(i for i, _, _ in grown), axes=tuple(axis for _, axis, _ in grown))
+    sizes = (*(size for _, _, size in grown), *(tracer.scope.number() for _ in grown))
+    results = tracer.builder.append(op, operands, (trips, loop.index, sizes), (test.block, traced.block))
     return loop.done(traced, results[:n], trips)
 
 

@@ -21,10 +21,10 @@ from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import current
-from umiak.ops.control import alike
 from umiak.runtime import regions
-from umiak.runtime.regions import number
+from umiak.runtime.regions import joinable, number
 from umiak.util import pytree
 
 MOST_TRACES = 50
@@ -81,7 +81,7 @@ class _Slot:
     def _leaf(self, i: int, g: Any, y: Any) -> Any:
         """A leaf that came into an iteration as ``g`` and leaves it as ``y``."""
         if isinstance(g, Tensor) and isinstance(y, Tensor):
-            if alike(meta_of(g), meta_of(y)):
+            if joinable(meta_of(g), meta_of(y)):
                 return y
             p = rank(self.first[i])
             if p is not None and not y.shape and not g.shape and g.dtype is not y.dtype and p <= rank_of(y.dtype):
@@ -142,6 +142,7 @@ class _Loop:
         kind, value = parts(renamed(state, CONTINUED, ENDED))
         self.own = _Slot("the loop", (number(go, dt.bool), kind, extra))
         self.returned = None if value is ABSENT else _Slot("the return value", value)
+        self.known = set(current().scope.symbols)
         # By place, of those that an iteration was seen to change. What is conditional is carried as flag and value.
         self.slots: dict[int, _Slot] = {}
 
@@ -206,7 +207,7 @@ class _Loop:
             self.before.restore()
         kind, value = parts(renamed(made.left, CONTINUED, ENDED))
         if value is not ABSENT and self.returned is None:
-            self.returned = _Slot("the return value", _zeros(value))
+            self.returned = _Slot("the return value", self._zeros(value))
             raise _Again
         out = [self.own.taken(given[id(self.own)], (made.go, kind, made.extra))]
         if self.returned is not None and self.returned.unusable is None:
@@ -236,7 +237,7 @@ class _Loop:
             )
         if old is ABSENT:
             value = new.value if type(new) is Conditional else new
-            self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), _zeros(value)))
+            self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), self._zeros(value)))
         else:
             self.slots[i] = _Slot(place.name, old if isinstance(place, Contents) else _carried(old))
         self.slots = dict(sorted(self.slots.items()))
@@ -262,6 +263,17 @@ class _Loop:
                 ) from None
             raise
 
+    def _zeros(self, value: Any) -> Any:
+        """Zeros in the place of a value that is not there yet; none along axes whose size the loop itself decides."""
+
+        def zero(x: Any) -> Any:
+            if not isinstance(x, Tensor):
+                return x
+            shape = tuple(n if self.known.issuperset(symbols_of(n)) else 0 for n in x.shape)
+            return _Zeros(shape, x.dtype)
+
+        return pytree.map(zero, value)
+
     def _done(self, leaves: Sequence[Any]) -> Left | None:
         given = self._split(leaves)
         self._put(given)
@@ -282,12 +294,3 @@ def _held(carried: Any, place: Any, where: str) -> Any:
         return carried
     defined, value = carried
     return value if defined is True else Conditional(place.name, value, defined, where)
-
-
-def _zeros(value: Any) -> Any:
-    """Zeros in the place of a value that is not there yet."""
-
-    def zero(x: Any) -> Any:
-        return _Zeros(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else x
-
-    return pytree.map(zero, value)

@@ -1,5 +1,5 @@
 """Programs that cannot be recorded for all data, in two parts: a program, and the operations behind it, which are
-called one by one. Sizes that data decide can be recorded; not so the number of steps of a loop that carries growing
+called one by one. Sizes that data decide can be recorded; not so the number of steps of a loop that carries lists of
 tensors, nor an operation that does something else where nothing is left.
 """
 

@@ -92,7 +92,8 @@ def while_loop(
     """Apply ``body`` to ``loop_vars`` as long as ``cond`` of them holds, and return what they are then.
 
     In a captured function the loop is one operation, whose number of iterations data decide. There tensors keep their
-    shape and dtype from iteration to iteration, and numbers that the body changes become tensors.
+    shape and dtype from iteration to iteration, and numbers that the body changes become tensors. In a static program
+    shapes may change, as of what each iteration appends to; such a loop has no gradient.
 
     Args:
         cond: takes the values, and returns a bool tensor with one element.

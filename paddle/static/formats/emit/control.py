@@ -51,7 +51,7 @@ def cond(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
 @emits(F.While)
 def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     n = o.op.carried
-    trips, index = o.params
+    trips, index, sizes = o.params
     if len(o.results) > n + 1:  # stacks, which the gradient of a loop reads
         return None
     condition, body = o.regions
@@ -60,25 +60,37 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     counted = e.reads(o.results[n]) or e.counts(trips) or e.counts(index)
     counter = [e.full((), 0, "int64")] if counted else []
     state = [*given[:n], *counter]
+    k = len(o.op.grown)
+
+    def measure(xs: Sequence[Result], symbols: Sequence[Any]) -> None:
+        for i, axis, symbol in zip(o.op.grown, o.op.axes, symbols, strict=True):
+            e.forget(symbol)
+            if e.counts(symbol):
+                e.know(symbol, e.size(xs[i], axis))
+
     if counted:
         e.know(index, counter[0])
+    measure(given, sizes[:k])
     going = _flag(e, condition, given)
     with e.region([*(type_of(m) for m in metas), *(typed(x) for x in counter)]) as block:
         arguments = block.arguments
         inner = [*arguments[:n], *given[n:]]
         if counted:
             e.know(index, arguments[n])
+        measure(inner, sizes[:k])
         new = _run(e, body, inner, body.outputs, metas)
         more = []
         if counted:
             more = [e.one("add", [arguments[n], e.full((), 1, "int64")], typed(arguments[n]))]
             e.know(index, more[0])
+        measure(new, sizes[:k])
         again = _flag(e, condition, [*new, *given[n:]])
         _yields(e, [again, *new, *more])
     types = [*(type_of(m) for m in metas), *(typed(x) for x in counter)]
     made = e.append("pd_op.while", [going, *state], types, {}, [block])
     if counted:
         e.know(trips, made[n])
+    measure(made, sizes[k:])
     return [*made[:n], made[n] if counted else None]
 
 

@@ -304,11 +304,15 @@ class Emitter:
         """``made`` is the value of a symbol now."""
         if type(symbol) is not Sym:
             return
+        self.forget(symbol)
+        self._known[symbol] = made
+        self.conditions()
+
+    def forget(self, symbol: Any) -> None:
+        """A symbol has another value from here on."""
         for known in self._known.maps:
             for key in [k for k in known if type(k) is Sym and symbol in symbols_of(k)]:
                 del known[key]
-        self._known[symbol] = made
-        self.conditions()
 
     def reads(self, value: ir.Value) -> bool:
         """Does something read a value?"""

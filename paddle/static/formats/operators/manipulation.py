@@ -100,6 +100,10 @@ def flatten(x: Tensor, *, start_axis: int = 1, stop_axis: int = 1) -> Any:
 
 @operator("squeeze")
 def squeeze(x: Tensor, axis: Sizes = ()) -> Any:  # type: ignore[assignment]
+    for a in axis:  # a size that is not known is taken to be 1, as the program that was written had it
+        n = x.shape[a] if -x.ndim <= a < x.ndim else 1
+        if type(n) is Sym and n.hint is None:
+            dim.require(dim.eq(n, 1), f"[squeeze] requires a size of 1 along axis {a}, got {n}")
     return paddle.squeeze(x, list(axis) or None), None
 
 
