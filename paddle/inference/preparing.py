@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -110,9 +111,9 @@ class Prepared:
 
     # --- kernels of the first run
 
-    def warm(self, run: Run | StagedRun) -> bool:
+    def warm(self, run: Run | StagedRun, sizes: Mapping[str, Sequence[int]] = MappingProxyType({})) -> bool:
         """Have the kernels of a run made, by runs over zeros; False where sizes could not be guessed, or where what a
-        program keeps or loops over would depend on them."""
+        program keeps or loops over would depend on them. ``sizes``: of inputs, by name, where they need no guess."""
         runs = [run] if isinstance(run, Run) else [stage.run for stage in run.stages if stage.run is not None]
         if any(r.program.effects for r in runs) or any(
             o.regions or reads_number(o) or o.op.random or o.op.effect for r in runs for o in r.program.walk()
@@ -120,7 +121,7 @@ class Prepared:
             return False
         known = self.config._shapes
         try:
-            given = [self._zeros(meta, known.get(name)) for name, meta in run.feeds]
+            given = [self._zeros(meta, known.get(name), sizes.get(name)) for name, meta in run.feeds]
             for _ in range(RECORDED):
                 run.run(given)
         except (*_UNFIT, Stale) as error:
@@ -128,9 +129,11 @@ class Prepared:
             return False
         return True
 
-    def _zeros(self, meta: Meta, known: Mapping[str, Sequence[int]] | None) -> Tensor:
+    def _zeros(self, meta: Meta, known: Mapping[str, Sequence[int]] | None, given: Sequence[int] | None) -> Tensor:
         sizes = [n if type(n) is int else 1 if i == 0 else GUESS for i, n in enumerate(meta.shape)]
-        if known is not None and len(known["usual"]) == len(sizes):
+        if given is not None:
+            sizes = list(given)
+        elif known is not None and len(known["usual"]) == len(sizes):
             sizes = list(known["usual"])
         return from_numpy(np.zeros(sizes, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
 

@@ -458,6 +458,22 @@ def test_static_mode_is_left_alone(saved, config):
     same(got, want)
 
 
+@pytest.mark.parametrize("size", [None, 3])
+def test_clones_are_as_warm_as_what_they_are_of(saved, config, size):
+    """Launches of their first call are there before it: of the size that was guessed, or of the original's inputs."""
+    net, _ = saved("linear")
+    predictor = inference.create_predictor(config("linear"))
+    arrays = net.arrays(0, 1 if size is None else size)
+    if size is not None:
+        outputs(predictor, arrays)
+    pool = [predictor.clone(), predictor.clone().clone()] if size is None else [predictor.clone()]
+    for clone in pool:
+        before = clone._run.executor.binding().frozen()
+        assert len(before) == 1
+        same(outputs(clone, arrays), net.expected(arrays))
+        assert clone._run.executor.binding().frozen() == before
+
+
 def test_numbers_made_of_sizes_are_launches_too(saved):
     """Ranges, and kernels of transposed convolutions that are matmuls, do not keep a program from being launches."""
     first, second = paddle.nn.Conv2D(16, 16, 3, padding=1), paddle.nn.Conv2DTranspose(16, 16, 2, 2)
