@@ -91,6 +91,11 @@ class CustomOpDef(Operator):
         return self._fn
 
     @property
+    def default(self) -> CustomOpDef:
+        """The operator itself, as code for PyTorch calls the overload without a name."""
+        return self
+
+    @property
     def schema(self) -> str:
         """The schema as text."""
         return str(self.definition.schema)

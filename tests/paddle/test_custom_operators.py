@@ -459,3 +459,12 @@ def test_annotations_and_texts_say_the_same():
 def test_what_arrays_are():
     args = [np.ones(1), [np.ones(1)], 2, None]
     assert as_arrays(tensors(args))[2:] == args[2:]
+
+
+def test_the_overload_without_a_name_is_the_operator():
+    @paddle.library.custom_op("tests::thrice_by_default", mutates_args=())
+    def thrice(x: Tensor) -> Tensor:
+        return x * 3
+
+    assert paddle.ops.tests.thrice_by_default.default is thrice
+    assert thrice.default(paddle.ones([2])).tolist() == [3.0, 3.0]
