@@ -9,6 +9,8 @@ from paddle.tensor._args import InternedOps, axis_of, floating, need_tensor, op_
 from umiak import ops as F
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
 from umiak.ops.fourier import NORMS, TO_COMPLEX
 
 _CAST = InternedOps(F.Cast)
@@ -17,7 +19,9 @@ _FFT, _RFFT, _IRFFT, _HFFT, _IHFFT = map(InternedOps, (F.Fft, F.Rfft, F.Irfft, F
 
 
 def count(n: Any, op: str, arg_name: str) -> int:
-    """A positive int."""
+    """A positive int; a size of a program stays symbolic."""
+    if type(n) is Sym and n.kind == "int":
+        return n  # type: ignore[return-value]
     try:
         points = operator.index(n)
     except TypeError:
@@ -75,13 +79,13 @@ def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Ten
         return x
     shape = x.shape
     have = [shape[a] for a in axes]
-    if have == [*sizes]:
+    if all(map(dim.same, have, sizes)):
         return x
-    cut = [(a, n) for a, n, h in zip(axes, sizes, have) if n < h]
+    cut = [(a, n) for a, n, h in zip(axes, sizes, have) if not dim.same(n, h) and n < h]
     if cut:
         k = len(cut)
         x = F.slice(x, tuple(a for a, _ in cut), (0,) * k, tuple(n for _, n in cut), (1,) * k)
-    more = [(a, n - h) for a, n, h in zip(axes, sizes, have) if n > h]
+    more = [(a, n - h) for a, n, h in zip(axes, sizes, have) if not dim.same(n, h) and n > h]
     if more:
         x = F.pad(x, 0, axes=tuple(a for a, _ in more), lo=(0,) * len(more), hi=tuple(n for _, n in more))
     return x

@@ -316,6 +316,8 @@ class Builder:
             elements = {BY_SCHEMA[t] for t in types if t in BY_SCHEMA}
             if kind not in _MOVES:
                 elements.discard("bfloat16")
+            if kind == "Where" and len(elements) > 1:
+                elements.discard("bool")  # of which ONNX Runtime has no kernel
             if not isinstance(x, Value):
                 if isinstance(x, np.ndarray):
                     x = self.constant(x)

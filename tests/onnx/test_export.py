@@ -56,6 +56,19 @@ def test_a_layer_gives_its_results_for_batches_of_any_size(tmp_path):
         np.testing.assert_allclose(run(path, {"x": x})[0], layer(paddle.to_tensor(x)).numpy(), rtol=1e-5, atol=1e-6)
 
 
+def test_bools_are_chosen_like_numbers(tmp_path):
+    """ONNX Runtime has no kernel that chooses between bools, which ONNX allows."""
+
+    def function(x):
+        above = x > 0
+        return paddle.where(x < 1, above, x < -1), paddle.diag(x, 1, 0.5), paddle.masked_fill(above, x > 1, False)
+
+    path = exported(function, tmp_path, [spec(None)])
+    for x in (X[0], X.reshape(-1)):
+        for got, wanted in zip(run(path, {"x": x}), function(paddle.to_tensor(x)), strict=True):
+            np.testing.assert_array_equal(got, wanted.numpy(), strict=True)
+
+
 def test_several_inputs_and_results_keep_their_order_and_names(tmp_path):
     def function(a, b, flag):
         return {"z": a + b, "y": [a - b, a if flag else b]}

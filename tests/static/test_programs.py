@@ -22,6 +22,8 @@ CALLS = {
     "reshape to a product": (lambda x: paddle.reshape(x, [0, x.shape[1] * 4, -1]), X4),
     "flatten": (lambda x: paddle.flatten(x, 1), X4),
     "made of sizes": (lambda x: paddle.ones([x.shape[0], 2]) * x[:, :2], X2),
+    "transform to as many points": (lambda x: paddle.fft.irfft(paddle.fft.rfft(x), x.shape[-1], -1), X2),
+    "transforms to as many points": (lambda x: paddle.fft.irfftn(paddle.fft.rfftn(x) * 2, x.shape), X4),
     "slices": (lambda x: [x[1:, ::2], x[-2:, 0:3:2], x[:-1, -3:]], X2),
     "slice by a size": (lambda x: x[: x.shape[0] - 1], X2),
     "slice backwards": (lambda x: x[::-1, -1], X2),
