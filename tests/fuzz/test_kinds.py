@@ -34,6 +34,7 @@ SAMPLES = {
     "sharded": (12, 3_000),
     "language": (1, 3_000),
     "rare": (2, 3_000),
+    "broad": (2, 3_000),
 }
 EACH, CHUNK = 6, 50
 

@@ -35,6 +35,7 @@ CHECKS: dict[str, type[Check]] = {
     "storage": StorageCheck,
     "language": LanguageCheck,
     "rare": Check,
+    "broad": Check,
 }
 ON_DEVICES = ("devices", "storage")  # need the fake backend (tests/support/fake.py)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from tests.fuzz.programs.generate import leaf
 from tests.fuzz.programs.memory import Judge
 from tests.fuzz.programs.record import Program, Statement
@@ -52,6 +54,8 @@ def overwrites(program: Program) -> bool:
             return True
         if s.op.form in ("view", "turn") or s.no_grad:
             continue
+        if names[s.operands[0]].t.is_floating_point():  # whose gradient needs indices
+            needed |= {id(names[x].cell) for x in s.operands[1:] if names[x].t.dtype is torch.int64}
         if s.op.name not in NEITHER:
             # The old value of what is written to is the op's own to keep.
             needed |= {id(c) for c in (cells[1:] if s.op.form in WRITES else cells)}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.fuzz.programs.ops.table import COMPLEX, LANGUAGE, OPS, PLACED, RARE, SHARDED
+from tests.fuzz.programs.ops.table import BROAD, COMPLEX, LANGUAGE, OPS, PLACED, RARE, SHARDED
 from tests.fuzz.programs.record import Op
 
 SHARING = frozenset(
@@ -23,7 +23,8 @@ class Setting:
 
     ``themes``: weights of the ops, in three ways. ``dtypes``: of a program's first values; ``others``: of one that may
     stand beside them, in a part ``mixed`` of the programs. ``stream``: what tells its random numbers from those of
-    other kinds.
+    other kinds. ``bools``: whether statements may have them as results; they had none when the seeds of the first kinds
+    were run.
     """
 
     kind: str
@@ -34,6 +35,7 @@ class Setting:
     mixed: float = 0.2
     stream: tuple[int, ...] = ()
     complex: bool = False
+    bools: bool = False
 
 
 def themes_of(ops: Iterable[Op]) -> tuple[np.ndarray, ...]:
@@ -71,5 +73,6 @@ SETTINGS = {
         _setting("sharded", SHARDED, {"float64": 1.0}, {"int64": 0.3, "int32": 0.2, "float64": 0.5}, stream=(3,)),
         _setting("language", LANGUAGE, MODELS, BESIDE, stream=(5,)),
         _setting("rare", RARE, FLOATING, BESIDE, stream=(6,)),
+        _setting("broad", BROAD, FLOATING, BESIDE, stream=(7,), bools=True),
     )
 }

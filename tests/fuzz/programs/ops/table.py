@@ -11,13 +11,16 @@ from tests.fuzz.programs.ops import (
     changes,
     comparisons,
     complex_numbers,
+    criteria,
     custom,
     dispatch,
     experts,
+    functions,
     fused,
     gradients,
     in_place,
     indexing,
+    integers,
     joining,
     language,
     losses,
@@ -34,6 +37,7 @@ from tests.fuzz.programs.ops import (
     rows,
     scatters,
     selections,
+    spectra,
     transformers,
     unary,
     views,
@@ -72,6 +76,12 @@ RARE: dict[str, Op] = {
     **{name: replace(op, weight=0.2 * op.weight) for name, op in OPS.items()},
     **{name: op for part in _NEW for name, op in part.ops.items()},
 }
+_BROAD = integers.family, functions.family, spectra.family, criteria.family
+BROAD: dict[str, Op] = {
+    **{name: replace(op, weight=0.15 * op.weight) for name, op in OPS.items()},
+    **{name: op for part in _BROAD for name, op in part.ops.items()},
+}
+assert len(BROAD) == len(OPS) + sum(len(part.ops) for part in _BROAD)
 assert len(RARE) == len(OPS) + sum(len(part.ops) for part in _NEW)
 
 # What means the same of complex numbers as of real ones, to both sides. Dropout, and activations but for sigmoid, take
