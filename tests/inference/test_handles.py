@@ -174,3 +174,23 @@ def test_types_that_have_no_name(tmp_path, dtype):
     np.testing.assert_array_equal(predictor.get_output_handle("fetch_name_0").copy_to_cpu(), x.ravel())
     with pytest.raises(ValueError, match=rf"requires one of the dtypes \['float32', .*, got {dtype}"):
         handle.type()
+
+
+def test_a_value_is_copied_from_one_predictor_to_another(predictor):
+    other = predictor.clone()
+    source, target = predictor.get_input_handle("x"), other.get_input_handle("x")
+    copy = inference.contrib.utils.copy_tensor
+    with pytest.raises(RuntimeError, match=r"\[copy_tensor\] requires a value in 'x', got none"):
+        copy(target, source)
+    given = np.random.RandomState(0).randn(2, 8).astype("float32")
+    source.copy_from_cpu(given)
+    copy(target, source)
+    source.copy_from_cpu(given * 0)  # which leaves the copy alone
+    np.testing.assert_array_equal(target.copy_to_cpu(), given)
+    other.run()
+    predictor.run()
+    copy(target, target)
+    with pytest.raises(ValueError, match=r"\[copy_tensor\] requires an input, got the output"):
+        copy(output(other), source)
+    with pytest.raises(TypeError, match="handles of predictors, got Tensor and ndarray"):
+        copy(target, given)

@@ -1,0 +1,3 @@
+"""Helpers beside predictors."""
+
+from paddle.inference.contrib import utils as utils
