@@ -30,6 +30,7 @@ from paddle.incubate.nn.functional.fp8_experts import (
 )
 from paddle.incubate.nn.functional.fp8_swiglu import fused_swiglu_weighted_bwd as fused_swiglu_weighted_bwd
 from paddle.incubate.nn.functional.fp8_swiglu import fused_weighted_swiglu_act_quant as fused_weighted_swiglu_act_quant
+from paddle.incubate.nn.functional.fused_experts import fused_moe as fused_moe
 from paddle.incubate.nn.functional.gate_attention import fused_gate_attention as fused_gate_attention
 from paddle.incubate.nn.functional.gradients import (
     cross_entropy_with_softmax_bwd_w_downcast as cross_entropy_with_softmax_bwd_w_downcast,
@@ -77,6 +78,7 @@ __all__ = [
     "fused_linear",
     "fused_linear_activation",
     "fused_matmul_bias",
+    "fused_moe",
     "fused_multi_head_attention",
     "fused_multi_transformer",
     "fused_partial_rope",
