@@ -48,15 +48,15 @@ for _name, _ours, _theirs in (
     ("whole_minus", "{0} - {1}", "{0} - {1}"),
 ):
     op(_name, _ours, _theirs, wholes, weight=0.3)
-op("whole_over", "{0} / ({1} * {1} + 1)", "{0} / ({1} * {1} + 1)", wholes, dtype=floats_of, weight=0.3)
+op("whole_over", "{0} / ({1} * {1} + 1)", "{0}.double() / ({1} * {1} + 1)", wholes, dtype=floats_of, weight=0.3)
 
 # Beside numbers of Python, which make floats of integers and integers of bools.
 for _name, _ours, _theirs, _dtype in (
-    ("whole_plus_float", "{0} + {f}", "{0} + {f}", floats_of),
-    ("float_minus_whole", "{f} - {0}", "{f} - {0}", floats_of),
+    ("whole_plus_float", "{0} + {f}", "{0}.double() + {f}", floats_of),
+    ("float_minus_whole", "{f} - {0}", "{f} - {0}.double()", floats_of),
     ("whole_times_number", "{0} * {s}", "{0} * {s}", None),
     ("number_minus_whole", "{s} - {0}", "{s} - {0}", None),
-    ("number_over_whole", "{s} / ({0} * {0} + 1)", "{s} / ({0} * {0} + 1)", floats_of),
+    ("number_over_whole", "{s} / ({0} * {0} + 1)", "{s} / ({0} * {0} + 1).double()", floats_of),
     ("whole_squared", "{0} ** 2", "{0} ** 2", None),
     ("whole_of_float", "{0} % 2.5", "torch.remainder({0}.double(), 2.5)", floats_of),
     ("whole_clipped", "paddle.clip({0}, -1, 2)", "torch.clip({0}, -1, 2)", None),
@@ -67,7 +67,7 @@ for _name, _ours, _theirs, _dtype in (
     ("whole_equal", "paddle.equal({0}, {s})", "{0} == {s}", always("bool")),
     ("whole_as_bool", "{0}.astype('bool')", "{0}.bool()", always("bool")),
     ("whole_mean", "paddle.mean({0}.astype('float32'))", "{0}.double().mean()", always("float32")),
-    ("whole_exp", "paddle.exp({0} * 0.25)", "torch.exp({0} * 0.25)", floats_of),
+    ("whole_exp", "paddle.exp({0} * 0.25)", "torch.exp({0}.double() * 0.25)", floats_of),
     ("whole_sqrt", "paddle.sqrt({0} * {0} + 1)", "torch.sqrt(({0} * {0} + 1).double())", floats_of),
     (
         "among",
@@ -137,7 +137,7 @@ op("truth_sum", "paddle.sum({0}, {axis}, keepdim={keep})", "torch.sum({0}, {all}
    dtype=always("int64"), weight=0.4)  # fmt: skip
 for _name, _ours, _theirs, _dtype in (
     ("truth_plus", "{0} + 1", "{0} + 1", always("int64")),
-    ("truth_times", "{0} * 2.5", "{0} * 2.5", always("float32")),
+    ("truth_times", "{0} * 2.5", "{0}.double() * 2.5", always("float32")),
     ("truth_float", "{0}.astype('float32') - 0.5", "{0}.double() - 0.5", always("float32")),
     ("truth_not", "~{0}", "~{0}", always("bool")),
 ):

@@ -101,7 +101,9 @@ def _reduced(how: str, rows: str, index: str, n: str) -> str:
         count = f"{ones}.clamp(min=1).reshape(-1, *[1] * ({{0}}.dim() - 1))"
         return f"{shape}.index_add(0, {index}, {rows}) / {count}"
     wide = f"{index}.reshape(-1, *[1] * ({{0}}.dim() - 1)).expand_as({rows})"
-    return f"{shape}.scatter_reduce(0, {wide}, {rows}, 'a{how}', include_self=False)"
+    # Zeros to start with would have a part in the gradient of rows that equal them.
+    far = "-1e30" if how == "max" else "1e30"
+    return f"(lambda y: torch.where(y == {far}, 0.0, y))(({shape} + {far}).scatter_reduce(0, {wide}, {rows}, 'a{how}'))"
 
 
 for _how in ("sum", "mean", "max", "min"):
