@@ -153,6 +153,26 @@ def test_permuted_places_go_by_local_expert(rng):
         np.testing.assert_array_equal(a.numpy(), b.numpy())
 
 
+def test_a_saved_model_keeps_as_many_rows_as_tokens_are_taken(rng, tmp_path):
+    class Part(paddle.nn.Layer):
+        def forward(self, x, weights, chosen):
+            return I.moe_gate_dispatch_partial_nosoftmaxtopk(
+                x, weights, chosen, K, CAPACITY, E, False, 1, 3, reverse_token_drop=True
+            )
+
+    shapes = (H, "float32"), (K, "float32"), (K, "int32")
+    spec = [paddle.static.InputSpec([None, n], dtype) for n, dtype in shapes]
+    paddle.jit.save(Part(), str(tmp_path / "m"), input_spec=spec)
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    for n, first in ((N, 0), (1, 1), (3, 2), (1, 3)):
+        x, weights = rng.standard_normal((n, H)).astype("float32"), rng.random((n, K)).astype("float32")
+        chosen = np.stack([np.full(n, first), (first + 1 + np.arange(n) % 2) % E], 1).astype("int32")
+        given = [paddle.to_tensor(v) for v in (x, weights, chosen)]
+        for found, wanted in zip(loaded(*given), Part()(*given), strict=True):
+            assert found.shape == wanted.shape
+            np.testing.assert_array_equal(found.numpy(), wanted.numpy())
+
+
 def partial(x, weights, chosen, first, last, capacity, use_pad, reverse):
     """The results of ``moe_gate_dispatch_partial_nosoftmaxtopk``, expert by expert."""
     n, k = chosen.shape

@@ -237,11 +237,13 @@ def moe_gate_dispatch_partial_nosoftmaxtopk(
     place = in_order * capacity + placed.rank if use_pad else placed.position(in_order)
     taken_in_order = in_order < here
     taken_counts = placed.counts[:here]
-    places = here * capacity if use_pad else int(taken_counts.sum())
+    places = here * capacity if use_pad else k * n  # of which those that are taken come first
     token_in_order = paddle.repeat_interleave(create_on(x.place, F.iota, 0, 1, dt.int64, n), k)
     token_of_place = rows_at(
         paddle.where(taken_in_order, place, paddle.full_like(place, places)), places, token_in_order, n
     )
+    if not use_pad:
+        token_of_place = paddle.masked_select(token_of_place, token_of_place < n)
     place = paddle.where(taken_in_order, place, paddle.zeros_like(place)).reshape([n, k])
     weights = paddle.where(taken_in_order.reshape([n, k]), combine_weights, paddle.zeros_like(combine_weights))
     counts = queued.counts[:here] if use_pad else taken_counts
