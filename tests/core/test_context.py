@@ -351,6 +351,7 @@ for _reason, _names in {
     ),
     "calls of a thread that run now: streams that they asked for, copies that they need not wait for": (
         "umiak.core.extension:LENT umiak.core.extension:RUNNING "
+        "umiak.core.extension:CALLS_HERE umiak.core.extension:ELSEWHERE "
         "umiak.backends.transfer:_Copies umiak.backends.transfer:_copies"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
