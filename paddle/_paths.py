@@ -127,6 +127,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle": "Tensor",
         "paddle.autograd": "PyLayer",
         "paddle.autograd.saved_tensors": "register_saved_tensors_hooks reset_saved_tensors_hooks",
+        "paddle.incubate.async_rows": "async_read async_write",
         "paddle.utils.cpp_extension.loading": "_run_custom_op=run_custom_op",
     },
     "paddle.framework.framework": {

@@ -8,6 +8,7 @@ from fake import FAKE, OTHER
 from harness import CPU
 
 import paddle
+from paddle.base.core import eager
 from paddle.incubate.tensor import manipulation as M
 from umiak import ops as F
 from umiak.core import array, stream
@@ -128,3 +129,68 @@ def test_what_is_no_tensor_or_no_loader():
         M.async_offload([1.0], M.create_xpu_async_load())
     with pytest.raises(TypeError, match=r"\[async_reload\] requires what create_async_load\(\) has returned, got None"):
         M.async_reload(paddle.ones([1]), None)
+
+
+def numbers(*values):
+    return paddle.to_tensor(values, "int64").reshape([-1])
+
+
+ROWS = np.arange(40, dtype=np.float32).reshape(10, 4)
+
+
+def test_rows_are_read_while_nobody_waits(fake):
+    src, buffer, dst = paddle.to_tensor(ROWS), paddle.zeros([3, 4]), on(FAKE, np.zeros((9, 4), np.float32))
+    version = dst.inplace_version
+    with fake.held(FAKE):
+        eager.async_read(src, dst, numbers(7, 0, 7), buffer, numbers(1, 8), numbers(2, 2))
+        y = F.mul(dst, 2.0)  # comes after the copies
+        assert not stream.stream(FAKE.index, 0).query()
+    wanted = ROWS[[1, 2, 8, 9, 7, 0, 7]]
+    np.testing.assert_array_equal(array.host_values(y)[:7], 2 * wanted)
+    np.testing.assert_array_equal(array.host_values(dst)[7:], 0)
+    np.testing.assert_array_equal(buffer.numpy(), ROWS[[7, 0, 7]])
+    assert dst.inplace_version > version
+    eager.async_read(src, dst, numbers(), buffer, numbers(), numbers())  # nothing
+    np.testing.assert_array_equal(array.host_values(dst)[:7], wanted)
+
+
+def test_rows_are_written_once_the_stream_is_waited_for(fake):
+    src, dst = on(FAKE, ROWS), paddle.zeros([12, 4])
+    with fake.held(FAKE):
+        y = F.add(src, 1.0)
+        eager.async_write(y, dst, numbers(0, 7), numbers(3, 4))
+        assert dst.numpy().sum() == 0
+    stream.synchronize(FAKE.index)
+    wanted = np.zeros((12, 4), np.float32)
+    wanted[:3], wanted[7:11] = ROWS[:3] + 1, ROWS[3:7] + 1
+    np.testing.assert_array_equal(dst.numpy(), wanted)
+    del y
+    other = paddle.zeros([2, 4])  # on the host alone
+    eager.async_write(paddle.to_tensor(ROWS), other, numbers(1), numbers(1))
+    np.testing.assert_array_equal(other.numpy(), [[0] * 4, ROWS[0]])
+
+
+def test_rows_that_do_not_fit_are_refused(fake):
+    src, dst, buffer = paddle.to_tensor(ROWS), on(FAKE, np.zeros((5, 4), np.float32)), paddle.zeros([2, 4])
+    for arguments, message in (
+        ((src, dst, numbers(10), buffer, numbers(), numbers()), "rows from 0 to 9 as index, got 10 to 10"),
+        ((src, dst, numbers(-1), buffer, numbers(), numbers()), "rows from 0 to 9 as index, got -1 to -1"),
+        ((src, dst, numbers(0, 1, 2), buffer, numbers(), numbers()), "rows 0 to 3 of buffer, got 2 rows"),
+        ((src, dst, numbers(), buffer, numbers(9), numbers(2)), "rows 9 to 11 of src, got 10 rows"),
+        ((src, dst, numbers(), buffer, numbers(9), numbers(-1)), "rows 9 to 8 of src"),
+        ((src, dst, numbers(1), buffer, numbers(0), numbers(5)), "rows 0 to 6 of dst, got 5 rows"),
+        ((src, dst, numbers(), buffer, numbers(0, 1), numbers(5)), "2 numbers as count"),
+        ((src, dst, numbers(), buffer[:, :2], numbers(), numbers()), "buffer with an axis of rows"),
+        ((src, dst, numbers(), paddle.zeros([2, 3]), numbers(), numbers()), "buffer with rows like those of dst"),
+        ((dst, dst, numbers(), buffer, numbers(), numbers()), "src in the memory of the host, got fake:0"),
+        ((src, dst, numbers().astype("int32"), buffer, numbers(), numbers()), "int64 of one axis as index"),
+    ):
+        with pytest.raises(ValueError, match=rf"\[async_read\] requires {message}"):
+            eager.async_read(*arguments)
+    for arguments, message in (
+        ((dst, src, numbers(8), numbers(3)), "rows 8 to 11 of dst, got 10 rows"),
+        ((dst, src, numbers(0, 5), numbers(5, 1)), "rows 0 to 6 of src, got 5 rows"),
+        ((src, dst, numbers(0), numbers(1)), "dst in the memory of the host"),
+    ):
+        with pytest.raises(ValueError, match=rf"\[async_write\] requires {message}"):
+            eager.async_write(*arguments)
