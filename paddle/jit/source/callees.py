@@ -33,7 +33,8 @@ def call(f: Any) -> Any:
 def converted(f: Any) -> Any:
     """``f`` with what it runs rewritten, where that is the user's."""
     if getattr(f, "__not_to_static__", False):
-        return getattr(f, "__wrapped__", f)
+        inner = getattr(f, "__wrapped__", f)
+        return MethodType(inner, f.__self__) if isinstance(f, MethodType) and inner is not f else inner
     original = getattr(f, "dygraph_function", None)
     if original is not None:  # captured by itself: here it is a part
         return converted(original)

@@ -211,7 +211,18 @@ def test_marked_functions_are_called_as_they_are():
     def g(x):
         return branches(x)
 
+    class Scaled(paddle.nn.Layer):
+        factor = 2
+
+        @paddle.jit.not_to_static
+        def kept(self, x):
+            return x * self.factor
+
+        def forward(self, x):
+            return self.kept(x) if x.sum() > 0 else self.kept(-x)
+
     assert static(f)(DOWN).tolist() == [2.0, 2.0]
+    assert static(Scaled())(DOWN).tolist() == [2.0, 2.0]
     with pytest.raises(CaptureError, match=r"a branch depends on the data of a tensor \(.* in branches\)"):
         static(g)(UP)
 
