@@ -59,7 +59,7 @@ def benchmark(*options: str) -> str:
     run = subprocess.run(
         [sys.executable, "-m", "run", *options],
         cwd=ROOT / "benchmarks",
-        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        env={**os.environ, "PYTHONWARNINGS": "ignore", "PYTHONPATH": str(ROOT / "plugins" / "opencl")},
         capture_output=True,
         text=True,
     )
