@@ -328,6 +328,31 @@ def test_listed_positions(masked, dtype):
         close(a.numpy(), b.numpy(), dtype)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_listed_positions_of_a_saved_model(masked, tmp_path):
+    """A key that is listed twice counts twice, as in eager calls; what is listed is looked at when the model runs."""
+    layer = paddle.nn.Layer()
+    layer.forward = F.sparse_attention
+    spec = [([None, 2, None, 4], "float32")] * 3 + [([None, 2, None], "int32")] * 2
+    spec += [([None, None], "float32")] * 2 if masked else []
+    paddle.jit.save(layer, str(tmp_path / "m"), input_spec=[paddle.static.InputSpec(*s) for s in spec])
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    rng = np.random.default_rng(1)
+    for batch, n in ((2, 6), (1, 1), (3, 4)):
+        pattern = rng.random((batch, 2, n, n)) < 0.5
+        pattern[0, 0, -1] = False
+        pattern[0, 1, 0] = True
+        offsets, columns = listed(pattern)
+        columns[0, 1, 0] = n - 1
+        x = [draw(rng, batch, 2, n, 4).detach() for _ in range(3)]
+        more = [rng.random((batch, n)) < 0.8, rng.random((n, n)) < 0.8] if masked else []
+        given = [*x, *map(paddle.to_tensor, (offsets, columns, *(m.astype("float32") for m in more)))]
+        close(loaded(*given).numpy(), F.sparse_attention(*given).numpy())
+    for at, wrong in ((3, offsets + 1), (3, offsets[..., ::-1].copy()), (4, columns - 9), (4, columns + 9)):
+        with pytest.raises(ValueError, match="requires sparse_csr"):
+            loaded(*(paddle.to_tensor(wrong) if i == at else t for i, t in enumerate(given)))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 @pytest.mark.parametrize("sizes", [(130, 200, 4, 2), (3, 2, 1, 1)])
 def test_reduced_scores(sizes, dtype):
