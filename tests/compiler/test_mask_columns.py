@@ -10,6 +10,7 @@ import pytest
 import paddle
 from umiak import ops as F
 from umiak.compiler.passes.mask_columns import Columns
+from umiak.compiler.passes.mask_intervals import Intervals, hidden_intervals
 from umiak.compiler.passes.mask_reader import GradientReach, Unreadable
 from umiak.compiler.passes.spelled_mask import Part, SpelledMask
 from umiak.core import array
@@ -126,15 +127,41 @@ class Expressions:
         return lambda given: getattr(a(given), f"__{kind}__")(b(given))
 
 
+class Bounds(Expressions):
+    """Draws masks of bounds that keys have."""
+
+    def comparison(self):
+        x = self.vector(self.keys)
+        name = self.choose(COMPARISONS)
+        if self.chance(0.3):  # of keys alone
+            by = self.number()
+            return lambda given: getattr(x(given), name)(by).unsqueeze(-2)
+        if self.chance(0.3):
+            by = self.number()
+            return lambda given: getattr(self.rows(given) - self.along("j", paddle.arange(self.keys)), name)(by)
+        return lambda given: getattr(self.rows(given), name)(self.along("j", x(given)).astype("int64"))
+
+    def rows(self, given):
+        return self.along("i", paddle.arange(self.queries))
+
+    def mask(self, depth):
+        if depth == 0:
+            return self.comparison()
+        a, b, kind = self.mask(depth - 1), self.mask(0), self.choose(["and", "or", "not"])
+        if kind == "not":
+            return lambda given: ~a(given)
+        return lambda given: getattr(a(given), f"__{kind}__")(b(given))
+
+
 def added(mask, form):
     if form == "where":
         return paddle.where(mask, 0.0, float("-inf"))
     return (1.0 - mask.astype("float32")) * -1e9
 
 
-def check(seed: int) -> str:
+def check(seed: int, family: type[Expressions] = Expressions) -> str:
     """Compare the columns of one drawn mask with the mask; tell what became of it."""
-    e = Expressions(seed)
+    e = family(seed)
     masks = [(e.mask(int(e.rng.integers(0, 4))), e.choose(["visible", "hidden", "where", "penalty"])) for _ in range(2)]
     masks = masks[: e.choose([1, 2])]
     strict = e.chance(0.5)
@@ -153,12 +180,14 @@ def check(seed: int) -> str:
             mask = SpelledMask(parts, 4, sizes, strict, False, GradientReach(still, set()))
         except Unreadable:
             return "unreadable"
+        hidden_here = hidden_intervals(mask)
+        told = Columns(mask).indices if hidden_here is None else Intervals(mask, hidden_here).indices
         columns = Columns(mask)
         holds = columns.holds
         if columns.highest is not None:
             holds = F.logical_and(holds, F.le(columns.highest, -1000.0))
-        program = tracer.finish([*shown, columns.indices, holds])
-    *dense, indices, flag = (array.to_numpy(x) for x in Executor(program)(*e.data))
+        program = tracer.finish([*shown, told, columns.indices, holds])
+    *dense, told, indices, flag = (array.to_numpy(x) for x in Executor(program)(*e.data))
     hidden = np.zeros(sizes, bool)
     for x, part in zip(dense, parts, strict=True):
         hidden |= ~x if part.kind == "visible" else x if part.kind == "hidden" else x != 0
@@ -167,19 +196,33 @@ def check(seed: int) -> str:
         assert (hidden | ~later).all(), seed
     if mask.plain:
         np.testing.assert_array_equal(hidden, np.broadcast_to(later, sizes))
+    known = [told] if hidden_here is not None else []
+    for found in [*known, *([indices] if flag else [])]:
+        query = np.arange(e.queries)[:, None]
+        begin, end, *second = (found[..., k][:, :, None] for k in range(found.shape[3]))
+        by_intervals = (query >= begin) & (query < end)
+        by_intervals = by_intervals | (later if mask.causal else (query >= second[0]) & (query < second[1]))
+        np.testing.assert_array_equal(np.broadcast_to(by_intervals, sizes), hidden, str(seed))
+    if known:
+        return "intervals"
     if not flag:
         return "dense"
-    query = np.arange(e.queries)[:, None]
-    begin, end, *second = (indices[..., k][:, :, None] for k in range(indices.shape[3]))
-    by_intervals = (query >= begin) & (query < end)
-    by_intervals = by_intervals | (later if mask.causal else (query >= second[0]) & (query < second[1]))
-    np.testing.assert_array_equal(np.broadcast_to(by_intervals, sizes), hidden, str(seed))
     assert not (mask.strict and hidden.all(3).any()), seed
     return "columns"
 
 
 def test_a_sample():
     assert "columns" in {check(seed) for seed in range(3)}
+
+
+def test_bounds_of_keys():
+    assert {check(seed, Bounds) for seed in (5, 8, 22, 23, 27)} == {"intervals"}
+
+
+@pytest.mark.slow
+def test_more_bounds_of_keys():
+    tally = Counter(check(seed, Bounds) for seed in range(100, 300))
+    assert tally["intervals"] > 16, tally
 
 
 @pytest.mark.slow

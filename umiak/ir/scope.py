@@ -227,11 +227,11 @@ class Scope:
                 self._equal[old] = new
                 self._facts |= {f for fact in self._facts if type(f := substitute(fact, {old: new})) is Sym}
                 return
-        for whole, size in ((right, left), (left, right)):
-            parts = whole.args if type(whole) is Sym and whole.op == "broadcast" else ()
+        for wide, size in ((right, left), (left, right)):
+            parts = wide.args if type(wide) is Sym and wide.op == "broadcast" else ()
             others = [n for n in parts if n is not size]
             if len(parts) == 2 and len(others) == 1:
-                self._equal[whole] = size
+                self._equal[wide] = size
                 self._assume(expr.disjunction(expr.compare_eq(others[0], size), expr.compare_eq(others[0], 1)))
 
 

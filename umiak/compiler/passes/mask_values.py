@@ -1,4 +1,4 @@
-"""What an expression of places is for keys at some of the queries."""
+"""Values of an expression of places for keys at some of the queries."""
 
 from __future__ import annotations
 
