@@ -145,10 +145,24 @@ def a_number_of_rows_or_all(x):
     return paddle.concat([x, rows]), ends
 
 
+def read_where_it_was_taken(x):
+    """Names that one way alone assigns, which are read behind it."""
+    if x.sum() > -1000:
+        kept, words = x[x[:, 0] > 0], paddle.arange(len(x))
+    if kept.shape[0] < 2:
+        rows = paddle.cumsum(kept, 0)
+    else:
+        rows = paddle.concat([kept, kept])
+    if rows.shape[0] < 3 or x.sum() > -1000:
+        ones = paddle.ones([rows.shape[0], 5])
+    return ones, words, ones.sum(0) + x[0]
+
+
 SAVED = [
     none_is_left, number_alone_decides, ways_of_other_sizes, an_empty_way, counted_loop, every_other, item_of, chained,
     any_of, mask_of_lengths, padded_positions, regulated, classes, most,
     counts, segments, names_of_one_way, a_size_alone_is_read, a_number_of_rows_or_all,
+    read_where_it_was_taken,
 ]  # fmt: skip
 
 
@@ -168,6 +182,18 @@ def test_data_decide(function, tmp_path):
         for a, b in zip(*(y if isinstance(y, (list, tuple)) else [y] for y in (wanted, got)), strict=True):
             assert (a.shape, a.dtype) == (b.shape, b.dtype)
             np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5)
+
+
+def test_what_was_not_taken_is_not_read(tmp_path):
+    def function(x):
+        if x.sum() > 0:
+            y = x[x[:, 0] > 0]
+        return y * 2
+
+    loaded = saved(function, tmp_path)
+    assert loaded(paddle.to_tensor(IMAGES[1])).shape == [3, 5]
+    with pytest.raises(ValueError, match="'y' has no value"):  # files know one kind of error
+        loaded(paddle.to_tensor(IMAGES[2]))
 
 
 def test_what_a_way_requires_is_asked_there_alone(tmp_path):

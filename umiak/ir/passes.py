@@ -15,6 +15,7 @@ from umiak.ir.program import (
     Value,
     Write,
     bound,
+    bound_within,
     call_identity,
     is_closed,
     is_pure,
@@ -39,12 +40,12 @@ def remove_dead(program: Program) -> Program:
 
 
 def _sweep_dead(block: Block, live: set[int], scalars: set[Sym] | None) -> None:
-    """``scalars``: the symbols that are read behind, where operations may bind some."""
+    """``scalars``: the symbols that are read behind, where operations may bind some, or those of their regions."""
     live.update(id(x) for x in block.outputs)
     kept = []
     for operation in reversed(block.operations):
         read = any(id(r) in live for r in operation.results) or not is_pure(operation)
-        if not (read or (scalars is not None and not scalars.isdisjoint(bound(operation)))):
+        if not (read or (scalars is not None and not scalars.isdisjoint(bound_within([operation])))):
             continue
         for region in operation.regions:
             _sweep_dead(region, live, scalars)

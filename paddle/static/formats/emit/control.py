@@ -22,15 +22,20 @@ def _run(
     for argument, x in zip(region.arguments, given, strict=True):
         e.bind(argument, x)
     e.operations(region.operations)
-    return [e.of(x, m.dtype) for x, m in zip(outputs, metas, strict=True)]
+    return [_nothing(e, m) if x is None else e.of(x, m.dtype) for x, m in zip(outputs, metas, strict=True)]
+
+
+def _nothing(e: Emitter, meta: Any) -> Result:
+    """In the place of what the other way of a branch alone leaves: what reads it has required that this was taken."""
+    kind = type_of(meta)
+    shape = tuple(n if e.is_known(n) else 0 for n in meta.shape)
+    return e.expand(e.full((), False if kind.dtype == "bool" else 0, kind.dtype), shape)
 
 
 @emits(F.Cond)
-def cond(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+def cond(e: Emitter, o: ir.Operation) -> list[Result | None]:
     """Of the results alone that something reads: those of names that one branch has are mostly read there alone."""
     read = e.read_results(o)
-    if any(r.outputs[i] is None for r in o.regions for i in read):  # a part of a gradient
-        return None
     chosen, *xs = o.operands
     given = [e.of(x) for x in xs]
     flag = e.of(chosen)

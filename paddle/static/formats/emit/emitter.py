@@ -336,12 +336,12 @@ class Emitter:
 
     def read_results(self, o: ir.Operation) -> list[int]:
         """Places of a branch's results that something reads: they, or sizes that nothing else says."""
-        return [
-            i
-            for i, r in enumerate(o.results)
-            if self.reads(r)
-            or (any(map(self._says, r.meta.shape)) and not any(region.outputs[i] is None for region in o.regions))
-        ]
+        return [i for i, r in enumerate(o.results) if self.reads(r) or any(map(self._says, r.meta.shape))]
+
+    def is_known(self, number: Any) -> bool:
+        """Are all symbols of a number sizes of inputs, or numbers that there are by now?"""
+        sizes = self.program.sources()
+        return all(s in self._known or sizes.get(s) is not None for s in symbols_of(number))
 
     def _says(self, size: Any) -> bool:
         """Is a size a number that something reads, and that no input has?"""
@@ -510,9 +510,8 @@ class Emitter:
         waiting = self._unwritten + self.scope.checks[self._met :]
         self._met = len(self.scope.checks)
         self._unwritten = []
-        sizes = self.program.sources()
         for check in waiting:
-            if last or all(s in self._known or sizes.get(s) is not None for s in symbols_of(check.condition)):
+            if last or self.is_known(check.condition):
                 self._condition(check)
             else:
                 self._unwritten.append(check)
