@@ -79,7 +79,7 @@ class Config:
             value = raw.get(name)
             value = default if value is None else value
             if type(value) is not int or not 1 <= value <= MOST:
-                raise BadModel(path, f"{name} as an integer from 1 to {MOST}", value)
+                raise BadModel(path, f"{name} as an integer from 1 to {MOST}", repr(value))
             return value
 
         width, heads = size("hidden_size"), size("num_attention_heads")
@@ -154,7 +154,7 @@ def read_json(path: Path) -> dict[str, Any]:
 def _number(raw: dict[str, Any], name: str, default: float | None, path: Path, least: float = 0.0) -> float:
     value = raw.get(name, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not least < value < math.inf:
-        raise BadModel(path, f"{name} as a number above {least:g}", value)
+        raise BadModel(path, f"{name} as a number above {least:g}", repr(value))
     return float(value)
 
 

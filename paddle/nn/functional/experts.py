@@ -88,9 +88,13 @@ def moe_permute(
 
     # Requests token by token; what has no expert waits for one more.
     expert = F.reshape(cast(expert_routemap_topk, dt.int64), shape=(n * k,))
+    at_hand = capture_of() is None and hidden_states.storage is not None
+    if at_hand and n * k and (largest := F.max(expert, axes=(0,), keepdim=False).item()) >= num_experts:
+        required = f"experts up to {num_experts - 1} in expert_routemap_topk, negative for none"
+        raise op_error(ValueError, op_name, required, largest)
     expert = F.where(F.ge(expert, 0), expert, num_experts)
     queued = queues(expert, num_experts + 1)
-    if capture_of() is None and hidden_states.storage is not None:
+    if at_hand:
         assigned_counts = queued.counts[:num_experts].tolist()
         if assigned_counts != counts:
             raise op_error(

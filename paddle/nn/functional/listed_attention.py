@@ -88,7 +88,7 @@ def sparse_attention(
 
 
 def _fits(x: Tensor, shape: list) -> bool:
-    """Whether a tensor has this shape, where None stands for any size."""
+    """Has a tensor this shape, where None stands for any size?"""
     return x.ndim == len(shape) and all(n is None or dim.eq(m, n) for m, n in zip(x.shape, shape))
 
 

@@ -90,7 +90,7 @@ def _is(n: Any, value: int) -> bool:
 
 
 def _reads() -> bool:
-    """Whether tensors have values, as those of a program have not."""
+    """Do tensors have values, as those of a program do not?"""
     return capture_of() is None and not current().trace
 
 

@@ -158,6 +158,8 @@ DAMAGES = {
     "angles as a number": (changed(rope_scaling=3), "rope_scaling as an object"),
     "angles of unknown fields": (changed(rope_scaling={"factor": 2}), "fields of a rope_type 'default'"),
     "a base of 1": (changed(rope_theta=1.0), "rope_theta as a number above 1"),
+    "a size in quotes": (changed(vocab_size="1024"), "vocab_size as an integer from 1 to 16777216, got '1024'"),
+    "a number as text": (changed(rms_norm_eps="0.1"), "rms_norm_eps as a number above 0, got '0.1'"),
     "NaN": (lambda d: changed(rms_norm_eps=float("nan"))(d), "rms_norm_eps"),
     "an end outside": (changed(eos_token_id=288), "eos_token_id below"),
     "no tokenizer": (lambda d: (d / "tokenizer.json").unlink(), "tokenizer.json"),

@@ -331,6 +331,8 @@ def test_refusals():
     routes, ones = paddle.to_tensor(ROUTES), paddle.ones([4, 3])
     with pytest.raises(ValueError, match=r"requires tokens_per_expert as in expert_routemap_topk, \[2, 2, 2\], got"):
         F.moe_permute(paddle.ones([4, H]), None, routes, ones, 3, [2, 1, 2], 1)
+    with pytest.raises(ValueError, match=r"requires experts up to 2 in expert_routemap_topk, negative for none, got 9"):
+        F.moe_permute(paddle.ones([4, H]), None, paddle.full([4, 3], 9, "int32"), ones, 3, COUNTS, 1)
     with pytest.raises(ValueError, match=r"requires override_buffer_size of 6 or above, got 5"):
         F.moe_permute(paddle.ones([4, H]), None, routes, ones, 3, COUNTS, 1, override_buffer_size=5)
     with pytest.raises(ValueError, match=r"requires zipped_expertwise_rowmap of shape \[4, 2\], got \[4, 3\]"):

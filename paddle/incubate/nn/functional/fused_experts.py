@@ -125,7 +125,7 @@ class _Experts:
         return _Experts(n, (w1, b1, s1), (w2, b2, s2), bits)
 
     def __call__(self, e: int, x: Tensor) -> Tensor:
-        """What expert ``e`` makes of rows."""
+        """The results of expert ``e`` for rows."""
         return self._linear(e, fused_bias_act(self._linear(e, x, *self.first), act_method="swiglu"), *self.second)
 
     def _linear(self, e: int, x: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None) -> Tensor:

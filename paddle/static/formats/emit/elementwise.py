@@ -124,7 +124,7 @@ def polygamma(e: Emitter, o: ir.Operation) -> Result:
 
 
 def _nearest_power(x: Tensor) -> Tensor:
-    """What float8_e8m0fnu keeps of a float32, as float32: files know no such elements."""
+    """The power of two that float8_e8m0fnu keeps of a float32, as float32: files know no such elements."""
     power = F.where(F.lt(x, 1.0), 2.0**-126, F.full(1.0, dtype=x.dtype, shape=()))
     for step in (64, 32, 16, 8, 4, 2, 1):
         higher = F.mul(power, 2.0**step)
