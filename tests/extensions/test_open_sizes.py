@@ -7,7 +7,7 @@ import pytest
 
 import paddle
 from paddle.static import Executor, InputSpec, Program, data, gradients, load_inference_model, save_inference_model
-from paddle.static.nn import cond
+from paddle.static.nn import cond, while_loop
 
 SIZES = 3, 5, 1, 0, 4
 
@@ -39,7 +39,15 @@ def list_of_inputs(ops, x):
     return y.sum() * x.sum(), y
 
 
-FAMILIES = positive, rows, numbers_of_the_run, branches, list_of_inputs
+def loops(ops, x):
+    def body(i, total):
+        return [i + 1, total + ops.test_rows_above(x * (i.astype("float32") + 1), 0.5, 1).sum()]
+
+    _, total = while_loop(lambda i, total: i < 3, body, [paddle.zeros([1], "int64"), paddle.zeros([1])])
+    return total.sum(), total * x.sum()
+
+
+FAMILIES = positive, rows, numbers_of_the_run, branches, list_of_inputs, loops
 
 
 @pytest.fixture
@@ -73,12 +81,12 @@ def test_static_programs(ops, programs, rng, tmp_path, function):
     x = data("x", [None, 3])
     x.stop_gradient = False
     loss, y = function(ops, x)
-    made = [loss, y, *gradients([loss], [x])]
     exe = Executor()
+    save_inference_model(str(tmp_path / "model"), [x], [loss, y], exe, program=programs)
+    made = [loss, y, *gradients([loss], [x])]
     arrays = [array(rng, n) for n in SIZES]
     for fed in arrays:
         same(exe.run(programs, {"x": fed}, made), eagerly(ops, function, fed))
-    save_inference_model(str(tmp_path / "model"), [x], [loss, y], exe, program=programs)
     loaded, _, fetched = load_inference_model(str(tmp_path / "model"), exe)
     for fed in arrays:
         same(exe.run(loaded, {"x": fed}, fetched), eagerly(ops, function, fed)[:2])
@@ -141,3 +149,19 @@ def test_no_gradient_flows_through_what_a_kernel_calls(ops, rng):
     for _ in range(2):
         assert ops.test_joined([x, x], paddle.to_tensor([1])).stop_gradient
         assert ops.test_functions(paddle.concat([x, x], 1)).stop_gradient
+
+
+def test_training_in_mixed_precision(ops, rng):
+    """A pass over the program asks functions of shapes about its sizes once more."""
+    paddle.enable_static()
+    main, startup = Program(), Program()
+    with paddle.static.program_guard(main, startup), paddle.utils.unique_name.guard():
+        kept = ops.test_rows_above(ops.test_join([data("x", [None, 3])] * 2, 0), -0.5, 1)
+        loss = (paddle.nn.Linear(4, 2)(kept) ** 2).mean()
+        paddle.static.amp.decorate(paddle.optimizer.SGD(0.05), dtype="bfloat16").minimize(loss)
+    exe = Executor()
+    exe.run(startup)
+    fed = {"x": array(rng, 6)}
+    losses = [float(exe.run(main, fed, [loss])[0]) for _ in range(5)]
+    paddle.disable_static()
+    assert losses[-1] < losses[0]

@@ -126,6 +126,7 @@ def explain(op: Op, operands: tuple, params: tuple) -> None:
 def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> OperandClass:
     """A symbol for every size, scalar operand and param."""
     scope = Scope()
+    scope.of_plan = True
     metas: list[Meta | None] = []
     stand_ins: list[Any] = []
     sources: dict[Sym, tuple[int, int]] = {}

@@ -303,7 +303,7 @@ def bound(operation: Operation) -> tuple[Sym, ...]:
     names = getattr(operation.op, "binds", ())
     if not names:
         return ()
-    first = dict(n if type(n) is tuple else (n, 0) for n in names)
+    first: dict[str, int] = dict(n if type(n) is tuple else (n, 0) for n in names)
     params = [
         x[first[n] :] if type(x) is tuple else (x,)
         for n, x in zip(operation.op.param_fields, operation.params, strict=True)

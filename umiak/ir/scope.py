@@ -68,6 +68,7 @@ class Scope:
         self.prefix = prefix
         self.specialise = specialise
         self.by_example = by_example
+        self.of_plan = False  # of eager calls, which can ask anew what depends on sizes
         self.symbols: list[Sym] = []
         self.guards: list[Sym] = []
         self.checks: list[Check] = []

@@ -338,6 +338,7 @@ class CustomOp(Op):
                 self.fail(TypeError, f"a tensor as result {i}", type(r).__name__)
             same = len(r.shape) == len(m.shape) and all(b in (a, -1) for a, b in zip(r.shape, m.shape, strict=True))
             if not same or r.dtype is not m.dtype:
+                assert m.dtype is not None
                 self.fail(
                     OtherResults, f"result {i} to be {m.dtype.name} of shape {list(m.shape)}, as {rule} says",
                     f"{r.dtype.name} of shape {list(r.shape)} from its function",
