@@ -659,6 +659,31 @@ def test_launches_from_many_threads(name, rng):
     assert not bad
 
 
+@pytest.mark.parametrize(
+    ("x", "w", "geometry"),
+    [
+        ((2, 16, 16, 32), (32, 16, 1, 1), {}),
+        ((2, 16, 16, 16), (16, 16, 3, 3), {"padding": 1}),
+        ((8, 6, 14, 14), (16, 6, 5, 5), {}),
+        ((4, 3, 16, 16), (8, 3, 3, 3), {"stride": 2}),
+        ((4, 8, 12, 12), (8, 4, 3, 3), {"groups": 2}),
+    ],
+    ids=["pointwise", "square", "valid", "strided", "groups"],
+)
+def test_small_convolutions_run_on_one_thread(x, w, geometry):
+    """Two would divide the sums of the gradient of w, whose last bits show it."""
+    rng = np.random.default_rng(7)
+    values = [rng.standard_normal(shape).astype(np.float32) for shape in (x, w)]
+    found = []
+    for threads in (1, 2):
+        providers.set_threads(threads)
+        given = [paddle.to_tensor(v, stop_gradient=False) for v in values]
+        y = paddle.nn.functional.conv2d(*given, **geometry)
+        found.append([t.numpy() for t in (y, *paddle.grad(y, given, paddle.cos(y)))])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(two, one)
+
+
 def test_thread_count():
     providers.set_threads(2)
     assert providers.get_threads() == 2

@@ -34,6 +34,9 @@ cdef extern from "epilogue.h" nogil:
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
                       int64_t other_step, int64_t n, double number)
 
+cdef enum:
+    SHARED = 1 << 21           # multiplications below which a library's threads cost more than they gain
+
 cdef enum:                     # how a library's operand is to lie
     AS_GIVEN = 0
     ITS_CHOICE = 1
@@ -436,9 +439,17 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, 
 cdef int64_t ONE = 1
 
 
-cdef int key_of(Launcher* self, const Geometry* q, int dtype, const int* layouts, int64_t* key) noexcept nogil:
+cdef int threads_for(Launcher* self, const Geometry* q) noexcept nogil:
+    """One for small work: threads of a library that meet at a barrier look on until all of them have come.
+
+    Beside other processes that takes as long as the system lets those run, 4 ms for a weight gradient of 0.03 ms.
+    """
+    return 1 if multiplications(self, q) < SHARED else threads()
+
+
+cdef int key_of(Launcher* self, const Geometry* q, int dtype, const int* layouts, int on, int64_t* key) noexcept nogil:
     cdef int i, n = 6
-    key[0], key[1], key[2], key[3], key[4] = threads(), q.n, q.c, q.o, q.groups
+    key[0], key[1], key[2], key[3], key[4] = on, q.n, q.c, q.o, q.groups
     key[5] = dtype | layouts[0] << 8 | layouts[1] << 12 | layouts[2] << 16 | self.steps << 20 | self.strip << 24
     for i in range(q.nd):
         key[n], key[n + 1], key[n + 2] = q.size[i], q.kernel[i], q.stride[i]
@@ -452,12 +463,17 @@ cdef int by_library(
 ) noexcept nogil:
     """``done`` stays False where the library has only plain loops for this shape."""
     cdef int64_t key[32]
-    cdef int words = key_of(self, q, dtype, layouts, key), bad = 0, before
+    cdef int on = threads_for(self, q), words = key_of(self, q, dtype, layouts, on, key), bad = 0, before
+    cdef Library* lib = library()
+    cdef bint fewer
     cdef Program* p
     cdef Entry* e
     cdef void* given
     cdef char* kernels = NULL
     before = enter()
+    fewer = on != threads() and lib.omp_set != NULL
+    if fewer:
+        lib.omp_set(on)
     e = find(self.table, key, words)
     if e == NULL:
         p = build(self, q, dtype, layouts[0] == CHANNELS_LAST or layouts[2] == CHANNELS_LAST, xs, gs)
@@ -480,7 +496,10 @@ cdef int by_library(
             bad = run_program(p, pointers)
             done[0] = True
         release(self.table, e)
-    leave(before)
+    if fewer:
+        lib.omp_set(before)
+    else:
+        leave(before)
     return bad
 
 

@@ -56,6 +56,7 @@ cdef enum:
     IMAGE_BYTES = 1 << 24       # of transformed images that are kept for all channels
     ROWS = 12                   # of a matmul that is written at once
     PARTS_PER_THREAD = 2
+    ALONE = 1 << 19             # multiplications below which no other thread is worth asking
 
 # Work in multiplications: what the transforms of an element of images and of kernels cost, and how much less than a direct
 # convolution all must be (docs/design/providers.md).
@@ -231,7 +232,10 @@ cdef int by_winograd(
     job.down, job.across = (job.y.h + tile - 1) // tile, (job.y.w + tile - 1) // tile
     job.tiles = job.images * job.down * job.across
     points = winograd_points(&job)
-    parts = 1 if threads() == 1 else PARTS_PER_THREAD * thread_count()
+    if threads() == 1 or <int64_t>points * job.tiles * q.c * q.o < ALONE:
+        parts = 1
+    else:
+        parts = PARTS_PER_THREAD * thread_count()
     # What lies in scratch.
     read_staged, made_staged = not read_last or job.x.room != job.x.c, not made_last or job.y.room != job.y.c
     if read_staged:
