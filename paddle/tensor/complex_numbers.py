@@ -9,6 +9,7 @@ from paddle.tensor._args import (
     create_on,
     floats,
     need_tensor,
+    same_dtype,
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -152,14 +153,14 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = Non
 
     Args:
         abs: float32 or float64 tensor of any shape: absolute values.
-        angle: tensor of the same dtype that broadcasts with it: angles in radians.
+        angle: tensor of one of these dtypes that broadcasts with it: angles in radians.
         out: tensor that is written with the result and returned.
 
     Returns:
         Tensor of dtype complex64 or complex128.
 
     Raises:
-        TypeError: an operand is not a tensor, the dtypes differ or are others.
+        TypeError: an operand is not a tensor, or of another dtype.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -169,4 +170,6 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = Non
     """
     need_tensor(abs, "polar", "abs")
     need_tensor(angle, "polar", "angle")
+    if abs.dtype is not angle.dtype:
+        abs, angle = same_dtype("mul", abs, angle)
     return F.polar(abs, angle)

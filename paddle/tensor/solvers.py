@@ -5,6 +5,8 @@ from __future__ import annotations
 import builtins
 from typing import Any
 
+import numpy as np
+
 from paddle._public import also, public
 from paddle.tensor._args import cast, create_on, floating, need_tensor, op_error, real_number
 from paddle.tensor._matrices import eps, matrix, pair, swap_last
@@ -202,9 +204,9 @@ def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
         >>> paddle.linalg.matrix_power(paddle.to_tensor([[1.0, 1.0], [0.0, 1.0]]), 3).tolist()
         [[1.0, 3.0], [0.0, 1.0]]
     """
-    if not isinstance(n, int):
+    if not isinstance(n, (int, np.integer)):
         raise op_error(TypeError, "matrix_power", "an integer n", type(n).__name__)
-    return F.matrix_power(matrix(x, "matrix_power", True), n)
+    return F.matrix_power(matrix(x, "matrix_power", True), int(n))
 
 
 @public("paddle.linalg")

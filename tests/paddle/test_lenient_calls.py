@@ -308,3 +308,38 @@ def test_sequences_and_values_of_any_two_dtypes(search):
             assert search(T([1, 3, 5], dtype=bounds), T([3, 4], dtype=values)).tolist() == [1, 2], (bounds, values)
     assert search(T([1, wide]), T([2.0**24])).tolist() == [1]
     assert search(T([wide - 1, wide + 9], dtype="float32"), T([wide])).tolist() == [1]
+
+
+SCALARS = {
+    "batch_norm": lambda x, n: F.batch_norm(x, paddle.zeros([3]), paddle.ones([3]), None, None, True, n(0.5), n(1e-3)),
+    "rms_norm": lambda x, n: F.rms_norm(x, [3], None, n(1e-3))[1],
+    "npair_loss": lambda x, n: F.npair_loss(x, x * 2, T([0.0, 1.0]), n(0.5)),
+    "dice_loss": lambda x, n: F.dice_loss(F.softmax(x), T([[0], [2]]), n(0.5)),
+    "matrix_power": lambda x, n: paddle.linalg.matrix_power(x @ x.T, np.int64(2) if n is np.float32 else 2),
+}
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_numbers_of_numpy_are_numbers(name):
+    x = T(np.random.default_rng(2).standard_normal((2, 3)).astype("float32"))
+    np.testing.assert_allclose(SCALARS[name](x, np.float32).numpy(), SCALARS[name](x, float).numpy(), rtol=1e-6)
+
+
+def test_polar_of_two_dtypes():
+    y = paddle.polar(T([2.0]), T([0.5], dtype="float64"))
+    assert y.dtype is paddle.complex128
+    np.testing.assert_allclose(y.numpy(), 2.0 * np.exp(0.5j), rtol=1e-12)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_a_bias_that_broadcasts(captured):
+    x, w = T([[1.0, 2.0]]), T([[1.0, 0.0], [0.0, 1.0]])
+    call = paddle.jit.to_static(F.linear) if captured else F.linear
+    for bias in ([[10.0, 20.0]], 5.0, [[1.0], [2.0]]):
+        b = T(bias, stop_gradient=False)
+        y = call(x, w, b)
+        np.testing.assert_array_equal(y.numpy(), x.numpy() + np.asarray(bias))
+        y.sum().backward()
+        assert b.grad.shape == b.shape and float(b.grad.sum()) == y.size
+    with pytest.raises(ValueError):
+        call(x, w, T([1.0, 2.0, 3.0]))

@@ -45,7 +45,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
         x: floating or complex tensor ``[*, in_features]``.
         weight: tensor ``[in_features, out_features]`` of x's dtype; of another rank it is multiplied as by
             :func:`paddle.matmul`.
-        bias: tensor ``[out_features]`` of x's dtype, or None.
+        bias: tensor ``[out_features]`` of x's dtype, or of another shape that broadcasts to the result's, or None.
 
     Returns:
         Tensor ``[*, out_features]`` of x's dtype.
@@ -62,7 +62,12 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
     if isinstance(weight, Tensor) and weight.ndim != 2:
         y = F.matmul(x, weight)
         return y if bias is None else F.add(y, bias)
-    return apply(_LINEAR, (x, weight, bias))
+    try:
+        return apply(_LINEAR, (x, weight, bias))
+    except ValueError:
+        if bias is None or bias.ndim == 1:
+            raise
+    return F.add(apply(_LINEAR, (x, weight, None)), bias)
 
 
 @public("paddle.nn.functional")

@@ -15,7 +15,7 @@ from paddle.nn._ops import (
     reduce_loss,
     sum_all,
 )
-from paddle.tensor._args import InternedOps, create_on, fraction
+from paddle.tensor._args import InternedOps, create_on, fraction, real_number
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply, apply2
@@ -449,7 +449,8 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str 
     # The sum of a one-hot label is the number of its rows.
     overlap = F.sum(F.take_along(input, label, axis=input.ndim - 1, from_end=False), axes=axes)
     total = F.add(F.sum(input, axes=axes), math.prod(label.shape[1:]))
-    return reduce_loss("dice_loss", F.sub(1.0, F.div(F.mul(overlap, 2.0), F.add(total, epsilon))), "mean")
+    total = F.add(total, real_number(epsilon, "dice_loss", "epsilon"))
+    return reduce_loss("dice_loss", F.sub(1.0, F.div(F.mul(overlap, 2.0), total)), "mean")
 
 
 @public("paddle.nn.functional")
@@ -485,7 +486,7 @@ def npair_loss(anchor: Tensor, positive: Tensor, labels: Tensor, l2_reg: float =
     same = F.cast(F.eq(column, F.permute(column, perm=(1, 0))), dtype=anchor.dtype)
     soft = F.div(same, F.sum(same, axes=(1,), keepdim=True))
     squares = F.add(F.sum(F.mul(anchor, anchor), axes=(1,)), F.sum(F.mul(positive, positive), axes=(1,)))
-    l2 = F.mul(F.mean(squares, axes=(0,)), 0.25 * l2_reg)
+    l2 = F.mul(F.mean(squares, axes=(0,)), 0.25 * real_number(l2_reg, "npair_loss", "l2_reg"))
     similarity = F.matmul(anchor, positive, transpose_y=True)
     loss = F.unsqueeze(F.softmax_cross_entropy(similarity, soft, axis=1, soft_label=True), axes=(1,))
     return F.add(l2, F.mean(F.sum(F.mul(soft, loss), axes=(0,)), axes=(0,)))

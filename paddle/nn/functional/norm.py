@@ -8,7 +8,7 @@ from typing import Any
 
 from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
-from paddle.tensor._args import InternedOps, create_on
+from paddle.tensor._args import InternedOps, create_on, real_number
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -124,7 +124,7 @@ def rms_norm(
     out = apply(_RMS[axis], (input, _shaped(weight, input.shape[axis:]), None), (eps,))
     wide = input if input.dtype.compute is input.dtype else F.cast(input, dtype=input.dtype.compute)
     axes = tuple(range(axis, input.ndim))
-    return out, F.rsqrt(F.add(F.mean(F.mul(wide, wide), axes=axes), eps))
+    return out, F.rsqrt(F.add(F.mean(F.mul(wide, wide), axes=axes), real_number(eps, "rms_norm", "eps")))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -187,7 +187,9 @@ def batch_norm(
         if use_global_stats is None:
             when_evaluated(y, *evaluated)
     if alone is not True and not (type(count) is int and count == 0):
-        follow(running_mean, running_var, mean, var, dim.where(alone, 1.0, momentum))
+        follow(
+            running_mean, running_var, mean, var, dim.where(alone, 1.0, real_number(momentum, "batch_norm", "momentum"))
+        )
     return y
 
 
