@@ -115,7 +115,7 @@ def mask_of(case: Case, step: int) -> ColumnMask:
         "two-sided window": lambda: masks.sliding_window(n, int(r.integers(0, n)), int(r.integers(0, n))),
         "causal document": lambda: masks.causal_document(parts),
         "document": lambda: masks.document(parts),
-        "shared question": lambda: masks.share_question([(parts[0], parts[1:] or [])] if parts[1:] else [(n - 1, [1])]),
+        "shared question": lambda: masks.share_question([(parts[0], parts[1:])]),
         "global and sliding": lambda: masks.global_sliding(n, int(r.integers(0, n)), *map(int, r.integers(0, n, 2))),
         "causal blockwise": lambda: masks.causal_blockwise(parts),
         "prefix": lambda: masks.prefix(n, int(r.integers(0, n + 1))),
