@@ -42,7 +42,7 @@ def fuse_plain_attention(program: Program, live: Tracer | None = None, wanted: I
     among them, where the program is recorded.
     """
     names = {o.name for o in program.walk()}
-    if names.isdisjoint(("softmax", "attention")) and not names >= {"exp", "div", "matmul"}:
+    if names.isdisjoint(("softmax", "attention")) and not names >= {"exp", "div"}:
         return 0
     return _fuse(program, False, FEWEST_SCORES, live, tuple(wanted))
 
