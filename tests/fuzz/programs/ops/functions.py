@@ -34,7 +34,7 @@ for _name, _ours, _theirs in (
     ("default_scale", "paddle.scale({0})", "{0} * 1"),
     ("label_smooth", "F.label_smooth({0}[..., None] * 1.0)", "{0}[..., None] * 0.9 + 0.1"),
     ("ldexp", "paddle.ldexp({0}, paddle.to_tensor(-1))", "{0} * 0.5"),
-    ("reduce_as", "paddle.reduce_as({0}, paddle.zeros([1], {0}.dtype))", "{0}.sum().reshape(1)"),
+    ("reduce_as", "paddle.reduce_as({0}, paddle.zeros([], {0}.dtype))", "{0}.sum()"),
     ("default_sum", "{0}.sum()", "{0}.sum()"),
     ("default_max", "{0}.max()", "{0}.amax()"),
     ("default_norm", "{0}.norm()", "torch.sqrt(({0} ** 2).sum())"),
