@@ -115,3 +115,14 @@ def test_it_cannot_be_saved_optimised(tmp_path: Path) -> None:
     config.enable_save_optim_model(True)
     with pytest.raises(ValueError, match="sizes that are known before the model runs, to save it optimised"):
         create_predictor(config)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_what_has_no_value_before_a_loop_is_carried_as_a_number(count: int) -> None:
+    """PaddlePaddle saved ``while k < n: y = x * 2; x = y + 1; k = k + 1``, in which y first has its dims inside."""
+    prefix = str(Path(__file__).parents[1] / "data/saved_layers/first_in_a_loop")
+    given = [paddle.to_tensor([[1.0, 2.0]]), paddle.to_tensor([count])]
+    (y,) = create_predictor(Config(prefix + ".json", "")).run(given)
+    want = (np.array([[1.0, 2.0]]) + 1) * 2**count - 1
+    np.testing.assert_array_equal(y.numpy(), want)
+    np.testing.assert_array_equal(paddle.jit.load(prefix)(*given).numpy(), want)

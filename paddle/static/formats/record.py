@@ -240,7 +240,13 @@ class Values:
         def step(_: Tensor, *now: Any) -> list[Tensor]:
             for argument, value in zip(body.arguments, now, strict=True):
                 self._values[argument.number] = value
-            return [tensor_of(x) for x in self._block(body)]
+            condition, *after = [tensor_of(x) for x in self._block(body)]
+            if not paddle.in_dynamic_mode() and any(
+                len(x.shape) != len(y.shape) for x, y in zip(now, after, strict=False)
+            ):
+                # What has no value before the loop is carried as a number, until an iteration gives it one.
+                raise FromData("numbers of dims that are the same in all iterations are required, got others")
+            return [condition, *after]
 
         # Numbers of arguments begin anew in each loop, so an inner loop has those of the outer one.
         numbers = [a.number for a in body.arguments]
