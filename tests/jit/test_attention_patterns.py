@@ -8,6 +8,8 @@ import pytest
 import paddle
 import paddle.nn.functional as F
 
+NEVER = float("-inf")
+
 
 @pytest.fixture
 def rng():
@@ -157,3 +159,23 @@ def test_recomputed_attention(rng):
     captured = paddle.jit.to_static(lambda q, k, v: recompute(attention, q, k, v))
     for a, b in zip(gradients(captured, xs), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("of_maxima", [True, False])
+@pytest.mark.parametrize("of_sums", [True, False])
+def test_a_query_that_sees_nothing_is_what_the_softmax_says(of_maxima, of_sums):
+    """With guards of both it is 0, and NaN with one or none."""
+
+    def call(q, k, v, mask):
+        scores = paddle.matmul(q, k, transpose_y=True) + mask
+        top = scores.max(-1, keepdim=True)
+        weights = paddle.exp(scores - (paddle.where(top == NEVER, 0.0, top) if of_maxima else top))
+        total = weights.sum(-1, keepdim=True)
+        return paddle.matmul(weights / (paddle.where(total == 0, 1.0, total) if of_sums else total), v)
+
+    q, k, v = (paddle.randn([2, 3, 40, 8]) for _ in range(3))
+    mask = np.zeros((40, 40), "float32")
+    mask[3] = NEVER
+    found = paddle.jit.to_static(call)(q, k, v, paddle.to_tensor(mask)).numpy()
+    np.testing.assert_allclose(found, call(q, k, v, paddle.to_tensor(mask)).numpy(), rtol=1e-4, atol=1e-5)
+    assert np.isnan(found[:, :, 3]).all() != (of_maxima and of_sums)
