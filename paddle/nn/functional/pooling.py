@@ -42,10 +42,11 @@ def _windows(
     if min(kernel) < 1 or min(strides) < 1:
         raise op_error(ValueError, op_name, "kernel_size and stride of 1 or more", f"{kernel} and {strides}")
     pairs = pads(padding, n, op_name, last)
-    if isinstance(pairs, str) and ceil_mode:
-        raise op_error(ValueError, op_name, f"ceil_mode=False with padding {pairs!r}", "True")
+    if pairs == "VALID" and ceil_mode:
+        raise op_error(ValueError, op_name, "ceil_mode=False with padding 'VALID'", "True")
     if pairs == "SAME":
         pairs = same_pads(x.shape[2:], kernel, strides)
+        ceil_mode = False  # these pads have room for the last window
     lo, hi = ((0,) * n, (0,) * n) if pairs == "VALID" else pairs
     extra = (0,) * n
     for m, a, b, k in zip(x.shape[2:], lo, hi, kernel):
