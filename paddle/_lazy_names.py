@@ -130,6 +130,7 @@ NAMES = {
             "fused_stack_transpose_quant fused_transpose_split_quant fused_transpose_wlch_split_quant "
         ),
         "paddle.incubate.nn.functional.fp8_swiglu": "fused_swiglu_weighted_bwd fused_weighted_swiglu_act_quant",
+        "paddle.incubate.nn.functional.fused_experts": "fused_moe",
         "paddle.incubate.nn.functional.gate_attention": "fused_gate_attention",
         "paddle.incubate.nn.functional.gradients": "cross_entropy_with_softmax_bwd_w_downcast embedding_grad_add_to_",
         "paddle.incubate.nn.functional.linears": "fused_linear fused_linear_activation fused_matmul_bias",
