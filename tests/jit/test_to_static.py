@@ -664,3 +664,17 @@ def test_functions_of_the_library_are_captured_themselves(rng):
     for f in (layer.__call__, layer.forward):
         same(to_static(f)(x), layer(x))
     same(to_static(paddle.tanh)(x), paddle.tanh(x))
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+@pytest.mark.parametrize("name", ["maximum", "fmin", "add", "matmul", "atan2", "where", "concat"])
+def test_an_operand_that_is_none_is_refused_as_by_eager_calls(name, full_graph):
+    function = getattr(paddle, name)
+    y = paddle.ones([2])
+    for operands in ((None, y), (y, None)):
+        given = ((y > 0), *operands) if name == "where" else (list(operands),) if name == "concat" else operands
+        with pytest.raises((TypeError, ValueError)) as eager:
+            function(*given)
+        with pytest.raises(type(eager.value)) as captured:
+            paddle.jit.to_static(lambda *xs: function(*xs), full_graph=full_graph)(*given)
+        assert str(captured.value).startswith(str(eager.value))

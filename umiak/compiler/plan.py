@@ -283,9 +283,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     Dispatch calls this once per op, operand class and ``modes`` (bits for gradients and AMP). The plan holds the shape
     program and a native launch, a Python kernel, a view rule or a call program, and the gradient where one is wanted.
     """
-    for name, x in zip(op.inputs, operands, strict=False):
-        if x is None and not name.endswith("?") and not name.startswith("*"):
-            op.fail(TypeError, f"a tensor for operand {name!r}", "None")
+    op.refuse_absent(operands)
     metas = concrete_metas(operands)
     bounds = None
     if type(op) is not Fused and any(type(x) in (int, float) for x in operands):

@@ -505,6 +505,7 @@ class Tracer:
         params = tuple(map(_param, params))
         if self.expand is not None and self.expand(op):
             return op.decompose(*operands, *params)
+        op.refuse_absent(operands)
         op.refuse_packed(x.meta for x in operands if isinstance(x, SymTensor))
         results = self.builder.append(op, (x.value if isinstance(x, SymTensor) else x for x in operands), params)
         op.refuse_packed(x.meta for x in results)

@@ -248,6 +248,12 @@ class Op(plan.OpBase, metaclass=OpMeta):
             if m is not None and m.dtype is not None and m.dtype.is_packed and not self.packed:
                 raise packed_error(self.name, m.dtype, m.dtype.name)
 
+    def refuse_absent(self, operands: Iterable[Any]) -> None:
+        """Refuse None where an operand is required."""
+        for name, x in zip(self.inputs, operands, strict=False):
+            if x is None and not name.endswith("?") and not name.startswith("*"):
+                self.fail(TypeError, f"a tensor for operand {name!r}", "None")
+
     def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
         """Raise ``kind`` in the project's form: op, what was required, what came, what to do."""
         raise op_error(kind, self.name, required, got, hint)
