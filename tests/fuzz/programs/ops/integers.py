@@ -20,7 +20,7 @@ def whole(d: Draw) -> str:
     return d.input(d.sizes(d.pick()), d.choose(("int64", "int64", "int32")))
 
 
-def wholes(d: Draw) -> Proposal:
+def two_integers(d: Draw) -> Proposal:
     x = whole(d)
     y = d.broadcastable(x)
     if d.dtypes[y] == "bool" or d.dtypes[x] != d.dtypes[y]:
@@ -34,21 +34,21 @@ def with_number(d: Draw) -> Proposal:
 
 for _name, _sign in (("and", "&"), ("or", "|"), ("xor", "^")):
     _bits = f"bitwise_{_name}"
-    op(_bits, f"paddle.{_bits}({{0}}, {{1}})", f"{{0}} {_sign} {{1}}", wholes, weight=0.3)
+    op(_bits, f"paddle.{_bits}({{0}}, {{1}})", f"{{0}} {_sign} {{1}}", two_integers, weight=0.3)
     op(f"{_bits}_number", f"{{0}} {_sign} {{s}}", f"{{0}} {_sign} {{s}}", with_number, weight=0.2)
 op("bitwise_not", "paddle.bitwise_not({0})", "~{0}", with_number, weight=0.2)
-op("shifted", "paddle.bitwise_left_shift({0}, {1} & 1)", "{0} << ({1} & 1)", wholes, weight=0.2)
-op("halved", "paddle.bitwise_right_shift({0}, {1} & 3)", "{0} >> ({1} & 3)", wholes, weight=0.2)
+op("shifted", "paddle.bitwise_left_shift({0}, {1} & 1)", "{0} << ({1} & 1)", two_integers, weight=0.2)
+op("halved", "paddle.bitwise_right_shift({0}, {1} & 3)", "{0} >> ({1} & 3)", two_integers, weight=0.2)
 for _name in ("gcd", "lcm"):
-    op(_name, f"paddle.{_name}({{0}}, {{1}})", f"torch.{_name}({{0}}, {{1}})", wholes, weight=0.3)
+    op(_name, f"paddle.{_name}({{0}}, {{1}})", f"torch.{_name}({{0}}, {{1}})", two_integers, weight=0.3)
 for _name, _ours, _theirs in (
     ("whole_remainder", "paddle.remainder({0}, {1} * {1} + 1)", "torch.remainder({0}, {1} * {1} + 1)"),
     ("whole_floor", "{0} // ({1} * {1} + 1)", "torch.div({0}, {1} * {1} + 1, rounding_mode='floor')"),
     ("whole_maximum", "paddle.maximum({0}, {1})", "torch.maximum({0}, {1})"),
     ("whole_minus", "{0} - {1}", "{0} - {1}"),
 ):
-    op(_name, _ours, _theirs, wholes, weight=0.3)
-op("whole_over", "{0} / ({1} * {1} + 1)", "{0}.double() / ({1} * {1} + 1)", wholes, dtype=floats_of, weight=0.3)
+    op(_name, _ours, _theirs, two_integers, weight=0.3)
+op("whole_over", "{0} / ({1} * {1} + 1)", "{0}.double() / ({1} * {1} + 1)", two_integers, dtype=floats_of, weight=0.3)
 
 # Beside numbers of Python, which make floats of integers and integers of bools.
 for _name, _ours, _theirs, _dtype in (
@@ -79,7 +79,7 @@ for _name, _ours, _theirs, _dtype in (
     op(_name, _ours, _theirs, with_number, dtype=_dtype, weight=0.2)
 
 
-def either(d: Draw) -> Proposal:
+def beside_floats(d: Draw) -> Proposal:
     """Integers beside floats."""
     x = whole(d)
     y = d.pick(lambda y: all(v[x].shape == v[y].shape for v in d.values))
@@ -88,7 +88,7 @@ def either(d: Draw) -> Proposal:
     return Proposal((x, y), {})
 
 
-op("whole_chosen", "paddle.where({0} > 0, {1}, {1} * 2)", "torch.where({0} > 0, {1}, {1} * 2)", either,
+op("whole_chosen", "paddle.where({0} > 0, {1}, {1} * 2)", "torch.where({0} > 0, {1}, {1} * 2)", beside_floats,
    dtype=lambda x, y: y, weight=0.3)  # fmt: skip
 
 # --- truth
@@ -106,7 +106,7 @@ for _name, _theirs in (("and", "&"), ("or", "|"), ("xor", "^")):
         f"truth_{_name}",
         f"paddle.logical_{_name}({{0}}, {{1}})",
         f"({{0}} != 0) {_theirs} ({{1}} != 0)",
-        wholes,
+        two_integers,
         dtype=always("bool"),
         weight=0.2,
     )
