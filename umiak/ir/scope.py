@@ -178,7 +178,7 @@ class Scope:
                 self._assume(check.condition)
 
     def met(self) -> Callable[[], None]:
-        """What was met so far; a call of the result forgets what was met since."""
+        """Note the conditions met so far; a call of the result forgets those met since."""
         guards, checks = len(self.guards), len(self.checks)
         before = self.steered, set(self._facts), dict(self._equal)
 

@@ -42,13 +42,13 @@ def _integers(name: str, values: Any) -> np.ndarray:
 
 def _length(name: str, length: int) -> int:
     n = _integers(name, length)
-    _need(name, n.ndim == 0 and 1 <= n <= MOST_TOKENS, f"a length from 1 to {MOST_TOKENS}", length)
+    _need(name, n.ndim == 0 and bool(1 <= n <= MOST_TOKENS), f"a length from 1 to {MOST_TOKENS}", length)
     return int(n)
 
 
-def _reach(name: str, *numbers: int | None) -> list[int]:
+def _reach(name: str, *numbers: int) -> list[int]:
     """Numbers of keys beside a query's own, of which those beyond a mask's end are no more."""
-    _need(name, all(_integers(name, n) >= 0 for n in numbers), "numbers of keys of 0 at least", numbers)
+    _need(name, all(bool(_integers(name, n) >= 0) for n in numbers), "numbers of keys of 0 at least", numbers)
     return [min(int(n), MOST_TOKENS) for n in numbers]
 
 
@@ -123,7 +123,7 @@ def share_question(groups: Sequence[tuple[int, Sequence[int]]]) -> ColumnMask:
 def global_sliding(length: int, tokens: int, before: int, after: int) -> ColumnMask:
     """The first ``tokens`` see all and are seen by all; others see ``before`` keys before and ``after`` behind them."""
     n = _length("global_sliding", length)
-    _need("global_sliding", 0 <= _integers("global_sliding", tokens) <= n, f"tokens from 0 to {n}", tokens)
+    _need("global_sliding", bool(0 <= _integers("global_sliding", tokens) <= n), f"tokens from 0 to {n}", tokens)
     before, after = _reach("global_sliding", before, after)
     key = np.arange(n)
     begin = np.where(key < tokens, n, np.minimum(key + before + 1, n))
@@ -143,7 +143,7 @@ def causal_blockwise(lengths: Sequence[int]) -> ColumnMask:
 def prefix(length: int, seen: int) -> ColumnMask:
     """All see the first ``seen`` keys; a query sees the others up to its own."""
     n = _length("prefix", length)
-    _need("prefix", 0 <= _integers("prefix", seen) <= n, f"a prefix from 0 to {n}", seen)
+    _need("prefix", bool(0 <= _integers("prefix", seen) <= n), f"a prefix from 0 to {n}", seen)
     key = np.arange(n)
     return _mask(False, np.full(n, n), np.where(key < seen, 0, key))
 

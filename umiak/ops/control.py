@@ -133,7 +133,7 @@ class While(Loop):
         return (*self.resized(xs[:n], sizes[k:]), Meta((), dt.int64), *self.stacks(trips, body[n:]))
 
     def resized(self, metas: Any, sizes: Any) -> list[Any]:
-        """What is carried, with these sizes where it grows."""
+        """Carried values, with these sizes where they grow."""
         out = list(metas)
         for i, axis, size in zip(self.grown, self.axes, sizes, strict=True):
             shape = list(out[i].shape)

@@ -137,7 +137,7 @@ def _nearest_power(x: Tensor) -> Tensor:
 @_on("cast")
 def cast(e: Emitter, o: ir.Operation) -> Result:
     kind = e.type(o)
-    if kind.dtype == "float8_e8m0fnu" and o.operands[0].meta.dtype.name == "float32":
+    if kind.dtype == "float8_e8m0fnu" and o.operands[0].meta.dtype.name == "float32":  # type: ignore[union-attr]
         return e.traced(_nearest_power, o.operands)[0]
     return e.one("cast", [e.of(o.operands[0])], kind, dtype=element(kind.dtype))
 
