@@ -127,8 +127,8 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
         if reads_numbers() and type(x._count) is int:
             return tuple(integer(flat[i], op, arg_name) for i in range(x._count))
         return tuple(flat.tolist())
-    if isinstance(x, (int, np.integer)):
-        return (int(x),)
+    if isinstance(x, (int, np.integer, Sym)):
+        return (integer(x, op, arg_name),)
     if isinstance(x, (np.ndarray, Iterable)):
         return tuple(integer(i, op, arg_name) for i in x)
     raise op_error(TypeError, op, f"integers for {arg_name}", type(x).__name__)

@@ -22,6 +22,7 @@ from umiak.core.dlpack import from_dlpack as _take
 from umiak.core.dtype import DType
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ops import scalars
 from umiak.ops.promotion import LATTICE, kind
 
@@ -76,6 +77,14 @@ def _array(data: Any, op: str) -> np.ndarray:
         raise op_error(ValueError, op, "nested lists of equal lengths", "ragged ones") from None
 
 
+def of_numbers(a: np.ndarray, place: Any = None) -> Tensor:
+    """A tensor of an array that was made of Python's numbers, whose elements captured functions know."""
+    out = _from_numpy(a, place)
+    if (tracer := capture_of()) is not None:
+        tracer.makes_of_numbers(out)
+    return out
+
+
 def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
     """A tensor of nested lists of Python scalars (and arrays), each rounded once, to the dtype that is wanted."""
     a = _array(data, op)
@@ -102,7 +111,7 @@ def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
     if a.dtype.kind == "c" and not to.is_complex:
         a = a.real
     with np.errstate(over="ignore", invalid="ignore"):
-        return _from_numpy(a.astype(to.numpy, copy=False), place)
+        return of_numbers(a.astype(to.numpy, copy=False), place)
 
 
 def _joined(data: Any) -> DType | None:
@@ -166,6 +175,8 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     """
     where = None if place is None else place_of(place, "to_tensor")
     wanted = None if dtype is None else dtype_of(dtype)
+    if capture_of() is not None and _has_size(data):
+        data = _with_sizes(data)
     if isinstance(data, Tensor):
         out = apply1(_COPY, data.detach())
         if where is not None and where is not out.place:
@@ -189,6 +200,19 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         out = _cast_to(out, wanted)
     out.stop_gradient = stop_gradient
     return out
+
+
+def _has_size(x: Any) -> bool:
+    return type(x) is Sym or (isinstance(x, (list, tuple)) and any(map(_has_size, x)))
+
+
+def _with_sizes(data: Any) -> Any:
+    """Symbolic sizes, what is computed of them, and the numbers beside them in nested lists, as tensors."""
+    if isinstance(data, (list, tuple)):
+        return [_with_sizes(d) for d in data]
+    if type(data) is Sym:
+        return F.full(data, shape=(), dtype={"int": dt.int64, "bool": dt.bool}.get(data.kind) or default_float())
+    return F.full(data, shape=(), dtype=_plain(np.asarray(data))) if isinstance(data, NUMBERS) else data
 
 
 def _is_like_array(x: Any) -> bool:

@@ -18,9 +18,9 @@ from paddle.tensor._args import (
     shape_of,
     tensor,
 )
+from paddle.tensor.from_data import of_numbers
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -399,4 +399,4 @@ def shape(input: Tensor) -> Tensor:
     sizes = need_tensor(input, "shape", "input").shape
     if any(type(n) is Sym for n in sizes):
         return F.concat([F.full(n, dtype=dt.int64, shape=(1,)) for n in sizes], axis=0)
-    return _from_numpy(np.array(sizes, np.int64))
+    return of_numbers(np.array(sizes, np.int64))

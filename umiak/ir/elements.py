@@ -80,9 +80,8 @@ def rounded(x: Any, dtype: DType) -> Any:
 
 
 def floor(x: Any) -> Any:
-    """The largest integer that is not above a number, as a float where it may be symbolic."""
-    below = dim.to_int(x)
-    return dim.to_float(below - dim.where(x < dim.to_float(below), 1, 0))
+    """The largest integer that is not above a number, as a float."""
+    return dim.to_float(math.floor(x))
 
 
 class _Finder:

@@ -147,9 +147,15 @@ class Sym:
     def __rtruediv__(self, o: Any) -> Any: return truediv(o, self) if is_number(o) else NotImplemented
     def __pow__(self, o: Any) -> Any: return power(self, o) if is_number(o) else NotImplemented
     def __rpow__(self, o: Any) -> Any: return power(o, self) if is_number(o) else NotImplemented
+    def __divmod__(self, o: Any) -> Any: return (self // o, self % o) if is_number(o) else NotImplemented
+    def __rdivmod__(self, o: Any) -> Any: return (o // self, o % self) if is_number(o) else NotImplemented
     def __neg__(self) -> Any: return neg(self)
     def __pos__(self) -> Any: return self
     def __abs__(self) -> Any: return maximum(self, neg(self))
+    def __floor__(self) -> Any: return floor(self)
+    def __ceil__(self) -> Any: return neg(floor(neg(self)))
+    def __trunc__(self) -> Any: return to_int(self)
+    def __round__(self, digits: int | None = None) -> Any: return nearest(self) if digits is None else self._refuse()
     def __eq__(self, o: Any) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
     def __ne__(self, o: Any) -> Any: return ne(self, o) if is_number(o) else NotImplemented
     def __le__(self, o: Any) -> Any: return compare_le(self, o) if is_number(o) else NotImplemented
@@ -617,6 +623,23 @@ def to_int(a: Number) -> Any:
     if type(a) is not Sym:
         return int(a)
     return _node("int", "ftoi", (a,)) if a.kind == "float" else _plain(a)
+
+
+def floor(a: Number) -> Any:
+    """The largest integer that is not above ``a``."""
+    if type(a) is not Sym or a.kind != "float":
+        return math.floor(a) if type(a) is not Sym else to_int(a)
+    below = to_int(a)
+    return sub(below, where(compare_lt(a, to_float(below)), 1, 0))
+
+
+def nearest(a: Number) -> Any:
+    """The nearest integer; of two, the even one."""
+    if type(a) is not Sym or a.kind != "float":
+        return round(a) if type(a) is not Sym else to_int(a)
+    above = floor(add(a, 0.5))
+    tie = compare_eq(add(a, 0.5), to_float(above))
+    return sub(above, where(conjunction(tie, compare_eq(mod(above, 2), 1)), 1, 0))
 
 
 # --- conditions ---------------------------------------------------------------------------------------------------

@@ -376,6 +376,9 @@ class Tracer:
         """The elements of a tensor as an array of numbers and symbolic ones, where they are known; else None."""
         return None
 
+    def makes_of_numbers(self, x: Tensor) -> None:
+        """Note that a tensor has been made of numbers of Python, which are the same in every run."""
+
     def from_data(self, number: Sym) -> bool:
         """Do data decide a symbolic number, rather than sizes of inputs?"""
         return False

@@ -40,6 +40,7 @@ from umiak.core.dtype import bool as bool_
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
+from umiak.ir.elements import MOST, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, Strided, dense
 from umiak.ir.passes import merge_common, remove_dead
@@ -129,6 +130,7 @@ class Capture(Tracer):
         self.undecided: dict[int, SymTensor] = {}
         self.creating = False
         self.asked = False  # for gradients
+        self.of_numbers: dict[int, Tensor] = {}  # tensors that the function made of numbers of Python, by id
         # Whether gradients go on after a run into histories from before it; what reads gradients inside misses them.
         self.passes_on = True
         # What helpers of rewritten code see of Python, where that code is simulated.
@@ -274,6 +276,32 @@ class Capture(Tracer):
         at = stream.words
         stream.words = at + cdiv(words, BLOCK) * BLOCK
         return stream.seed, stream.offset + at
+
+    def elements(self, x: SymTensor) -> Any:
+        """Sizes, constants and what is computed of them."""
+        return known_elements(x.value, self.constant)
+
+    def constant(self, value: Value) -> Any:
+        """The elements of a captured tensor that is the same in every run; None of others."""
+        program = self.builder.program
+        for name, argument in program.constants.items():
+            x = program.captured[name]
+            if argument is value and x.size <= MOST and not x.dtype.is_packed and self.keeps(x) and not self.is_written(x):
+                with self.paused():
+                    return x.numpy().astype(object)
+        return None
+
+    def keeps(self, x: Tensor) -> bool:
+        """Return whether a captured tensor has the same elements in every run, unless the program writes to it."""
+        return id(x) in self.of_numbers
+
+    def is_written(self, x: Tensor) -> bool:
+        """Return whether the program writes to a tensor that it captured."""
+        root = self._captured.get(id(x))
+        return root is not None and any(root is r and root._value is not v for r, v in self._roots)
+
+    def makes_of_numbers(self, x: Tensor) -> None:
+        self.of_numbers[id(x)] = x
 
     def reads(self, x: Tensor) -> None:
         """Data of a tensor is asked for."""

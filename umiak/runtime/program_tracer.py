@@ -21,7 +21,7 @@ from umiak.core import dtype as dt
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
-from umiak.ir.elements import MOST, element_of, known_elements
+from umiak.ir.elements import element_of, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
@@ -161,7 +161,7 @@ class ProgramTracer(Capture):
     def varies(self, x: Tensor) -> bool:
         """Return whether the data of a tensor may be others when the program runs: of a variable, or of what programs
         keep from run to run or write to; those of constants are known."""
-        return isinstance(x, SymTensor) or x.persistable or self._is_written(x)
+        return isinstance(x, SymTensor) or x.persistable or self.is_written(x)
 
     def reads(self, x: Tensor) -> None:
         if not self.varies(x):
@@ -171,24 +171,8 @@ class ProgramTracer(Capture):
             "the program runs. Fetch them: Executor.run(program, fetch_list=[...])"
         )
 
-    def elements(self, x: SymTensor) -> Any:
-        """Sizes, constants and what is computed of them."""
-        return known_elements(x.value, self._constant)
-
-    def _constant(self, value: Value) -> Any:
-        """The elements of a captured tensor that is the same in every run."""
-        program = self.builder.program
-        for name, argument in program.constants.items():
-            x = program.captured[name]
-            if argument is value and x.size <= MOST and not (x.persistable or x.dtype.is_packed or self._is_written(x)):
-                with self.paused():
-                    return x.numpy().astype(object)
-        return None
-
-    def _is_written(self, x: Tensor) -> bool:
-        """Return whether the program writes to a tensor that it captured."""
-        root = self._captured.get(id(x))
-        return root is not None and any(root is r and root._value is not v for r, v in self._roots)
+    def keeps(self, x: Tensor) -> bool:
+        return not x.persistable
 
     @contextmanager
     def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
@@ -222,7 +206,7 @@ class ProgramTracer(Capture):
         """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``; the number
         itself, where it is known."""
         value, at = element_of(self.tensor(x).value)
-        elements = known_elements(value, self._constant)
+        elements = known_elements(value, self.constant)
         if elements is not None:
             return elements.flat[at]
         made = value.operation

@@ -17,6 +17,7 @@ from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir import sym
 from umiak.ir.sym import Sym
 from umiak.util import pytree
 
@@ -33,6 +34,8 @@ def _one(name: str, x: Tensor) -> Tensor:
 def _int(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs and is_unknown(args[0]):
         return F.cast(_one("int", args[0]), dtype=dt.int64)
+    if len(args) == 1 and not kwargs and type(args[0]) is Sym:
+        return sym.to_int(args[0])
     return int(*args, **kwargs)
 
 
@@ -40,6 +43,8 @@ def _float(*args: Any) -> Any:
     if len(args) == 1 and is_unknown(args[0]):
         x = _one("float", args[0]).detach()  # a number has no history
         return x if x.dtype.is_floating else F.cast(x, dtype=dtype_for(2))
+    if len(args) == 1 and type(args[0]) is Sym:
+        return sym.to_float(args[0])
     return float(*args)
 
 
@@ -54,9 +59,18 @@ def _len(x: Any) -> Any:
     return x.length() if isinstance(x, Traced) else len(x)
 
 
-def _extreme(function: Callable[..., Any], op: Any) -> Callable[..., Any]:
+def are_open_sizes(those: Any) -> bool:
+    """Return whether integers are symbolic and no guard may tell which of them is larger."""
+    if not any(type(x) is Sym and not x.hinted for x in those):
+        return False
+    return all(type(x) is int or (type(x) is Sym and x.kind == "int") for x in those)
+
+
+def _extreme(function: Callable[..., Any], op: Any, of_sizes: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         those = args if len(args) > 1 else tuple(args[0]) if isinstance(args[0], (list, tuple)) else ()
+        if are_open_sizes(those) and not kwargs:
+            return functools.reduce(of_sizes, those)
         if kwargs or not any(is_unknown(x) for x in those):
             return function(*args, **kwargs)
         return functools.reduce(op, those)
@@ -125,7 +139,7 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
         return any(is_unknown(x) or type(x) is Sym for x in args)
     if f in (min, max, all, any):
         items = args if len(args) > 1 else args[0] if args and isinstance(args[0], (list, tuple)) else ()
-        return not kwargs and any(map(is_unknown, items))
+        return not kwargs and (any(map(is_unknown, items)) or (f in (min, max) and are_open_sizes(items)))
     those = (*args, *kwargs.values())
     return any(as_traced(x) is not None for x in those) or (f is enumerate and any(map(is_unknown, those[1:])))
 
@@ -134,5 +148,6 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
 TABLE: dict[int, Callable[..., Any]] = {
     id(builtins.print): _print, id(int): _int, id(float): _float, id(bool): _bool, id(len): _len,
     id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
-    id(min): _extreme(min, _smaller), id(max): _extreme(max, _larger), id(all): _all, id(any): _any,
+    id(min): _extreme(min, _smaller, sym.minimum), id(max): _extreme(max, _larger, sym.maximum),
+    id(all): _all, id(any): _any,
 }  # fmt: skip

@@ -766,11 +766,11 @@ def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None =
         x = _cast(x, dtype)
     try:
         ndim = x.ndim
-        if not ndim:
-            return _along_0d(_LOG_SOFTMAX, x, axis, "log_softmax")
-        return apply1(_LOG_SOFTMAX[axis + ndim if axis < 0 else axis], x)
+        if ndim:
+            return apply1(_LOG_SOFTMAX[axis + ndim if axis < 0 else axis], x)
     except (AttributeError, TypeError, IndexError) as error:
         return apply1(_LOG_SOFTMAX[_other_axis(x, axis, "log_softmax", error)], x)
+    return _along_0d(_LOG_SOFTMAX, x, axis, "log_softmax")
 
 
 def _other_axis(x: Any, axis: Any, op: str, error: Exception) -> int:

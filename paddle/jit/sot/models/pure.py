@@ -6,6 +6,7 @@ import collections
 import datetime
 import functools
 import itertools
+import math
 import operator
 import sys
 
@@ -29,7 +30,7 @@ PURE = frozenset(
     )
 )  # fmt: skip
 # Functions that may be given symbolic numbers, of which they make others, or conditions that become guards.
-SYMBOLIC = frozenset((abs, max, min, pow, sum, any, all, divmod, callable))
+SYMBOLIC = frozenset((abs, max, min, pow, sum, any, all, divmod, callable, math.floor, math.ceil, math.trunc))
 OF_FRAMES = frozenset(
     (exec, eval, locals, globals, vars, dir, breakpoint, sys._getframe, compile)
 )  # fmt: skip

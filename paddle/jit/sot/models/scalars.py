@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -11,6 +13,7 @@ import numpy as np
 from paddle.jit.sot.models.classes import special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.trace import symbolic_in
+from paddle.jit.source.builtins_ import are_open_sizes
 from umiak.core.tensor import Tensor
 from umiak.ir import sym
 from umiak.ir.expr import Sym
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
 @model(int)
 def _int(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
-    if args and type(args[0]) is Sym and args[0].kind == "int":
-        return args[0]
+    if len(args) == 1 and type(args[0]) is Sym and not kwargs:
+        return sym.to_int(args[0])
     return _number(sim, int, args, kwargs)
 
 
@@ -46,6 +49,14 @@ def _number(sim: Simulator, kind: type, args: tuple, kwargs: dict[str, Any]) -> 
     return kind(*args, **kwargs)
 
 
+@model(math.prod)
+def _product(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
+    items = args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (list, tuple)) else ()
+    if any(type(x) is Sym for x in items) and all(type(x) in (Sym, int, float) for x in items):
+        return functools.reduce(operator.mul, items)
+    return sim.built_in(math.prod, args, kwargs)
+
+
 @model(complex)
 def _complex(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
     return _number(sim, complex, args, kwargs)
@@ -60,7 +71,7 @@ def _hash(sim: Simulator, x: Any) -> Any:
 def _round(sim: Simulator, x: Any, *args: Any, **kwargs: Any) -> Any:
     if isinstance(x, Tensor):
         return sim.leaf(round, (x, *args), kwargs)
-    if (symbolic := symbolic_in((x, *args))) is not None:
+    if (symbolic := symbolic_in((x, *args))) is not None and (args or kwargs):
         sim.trace.steer(symbolic)
     return round(x, *args, **kwargs)
 
@@ -79,17 +90,19 @@ def _divmod(sim: Simulator, x: Any, y: Any) -> Any:
     return sim.call(operator.floordiv, (x, y), {}), sim.call(operator.mod, (x, y), {})
 
 
-def _extremum(function: Callable[..., Any]) -> None:
+def _extremum(function: Callable[..., Any], of_sizes: Callable[[Any, Any], Any]) -> None:
     @model(function)
     def extremum(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
         items = list(sim.call(iter, (args[0],), {})) if len(args) == 1 else list(args)
         if any(isinstance(x, Tensor) for x in items) and "key" not in kwargs:
             return sim.break_graph(f"{function.__name__}() compares tensors")
+        if are_open_sizes(items) and not kwargs:
+            return functools.reduce(of_sizes, items)
         return sim.pure(function, (items,), kwargs)
 
 
-_extremum(min)
-_extremum(max)
+_extremum(min, sym.minimum)
+_extremum(max, sym.maximum)
 
 
 @model(sum)

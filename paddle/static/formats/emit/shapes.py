@@ -21,6 +21,7 @@ from paddle.static.formats.emit.emitter import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.ir.expr import Sym
 
@@ -240,9 +241,13 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
     lo, hi = o.params
     shape = o.results[0].meta.shape
     rank = len(shape)
-    if type(value) is ir.Value or not fixed(lo, hi, value):
+    if type(value) is ir.Value or not fixed(value):
         return None
     axes = range(rank) if o.op.axes is None else o.op.axes
+    if not fixed(lo, hi):
+        if o.op.mode != "constant" or any((n.lo if type(n) is Sym else n) < 0 for n in (*lo, *hi)):
+            return None
+        return e.traced(lambda x: _lengthened(x, value, zip(axes, lo, hi, strict=True)), [x])[0]
     pads = {a: (m, n) for a, m, n in zip(axes, lo, hi, strict=True) if (m, n) != (0, 0)}
     made = e.of(x)
     cut = {a: (m, n) for a, (m, n) in pads.items() if m < 0 or n < 0}
@@ -256,6 +261,18 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
         given = e.attribute(value or 0, typed(made).dtype)
         return e.one("pad", [made, given], e.type(o), paddings=array(i32, flat))
     return _mirrored(e, made, o, pads)
+
+
+def _lengthened(x: Tensor, value: Any, pads: Any) -> Tensor:
+    """``x`` with numbers before and behind it, how many are known when the program runs: files have but numbers."""
+    for axis, *ends in pads:
+        sizes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in ends]
+        before, behind = (
+            [] if type(n) is int and n == 0 else [F.full(value or 0, shape=s, dtype=x.dtype)]
+            for n, s in zip(ends, sizes)
+        )
+        x = F.concat([*before, x, *behind], axis=axis)
+    return x
 
 
 def _cropped(e: Emitter, x: Result, cut: dict[int, tuple[int, int]]) -> Result:
