@@ -249,8 +249,8 @@ class PagedAttention(Paged):
         table = F.minimum(F.maximum(cast_to(tables, dt.int64), 0), n - 1)
         taken = widen(F.take(pages, table, axis=0))
         if is_tensor(scale):
-            taken = F.sub(F.cast(taken, dtype=dt.float32), ZERO)
-            taken = cast_to(F.mul(taken, F.unsqueeze(scale, axes=(1, 3, 4))), q.dtype)
+            taken = F.sub(F.cast(taken, dtype=q.dtype), ZERO)
+            taken = F.mul(taken, F.unsqueeze(cast_to(scale, q.dtype), axes=(1, 3, 4)))
         return F.reshape(F.permute(taken, perm=(0, 1, 3, 2, 4)), shape=(b, m * size, heads, d))
 
     def mask_rows(self, mask, sequence, within, span):
@@ -286,7 +286,7 @@ class PagedAttention(Paged):
             mask = draw(rng, shape, dt.convert(q.dtype))
             yield Sample((*where, mask, None, None), {"causal": not i}, {"scale": 0.7}, note="a mask that is added")
         tables, counts, before = np.array([[3, 0], [1, 2]], np.int32), np.array([1, 2]), np.array([2, 0])
-        for type, rows in ((dt.float32, 1), (dt.bfloat16, 2)):
+        for type, rows in ((dt.float32, 1), (dt.bfloat16, 2), (dt.float64, 1)):
             pages = [draw(rng, (4, 2, 2, n), dt.uint8, 100, 150) for n in (2, 3)]
             scales = [draw(rng, (rows, 2), dt.float32, 0.01, 0.1) for _ in pages]
             where = (draw(rng, (3, 4, 2), type), *pages, tables, counts, before)

@@ -394,23 +394,30 @@ def cached_attention(
         cos, sin = ((t.repeat(1, 1, 1, 2) if neox else t.repeat_interleave(2, -1)) for t in (cos, sin))
         q, k = (rotated(t, sin, cos, not neox) for t in (q, k))
     if scales is not None:
-        k, v = (_levels(x, 20.0 * s[:, None]) for x, s in zip((k, v), scales, strict=True))
+        factors = [_single(20.0 * s[:, None]) for s in scales]
+        k, v = (_levels(x, f, _single(1 / f)) for x, f in zip((k, v), factors, strict=True))
     if prompt:
-        k, v = (_levels(x, _factors(x[:, :prompt])) for x in (k, v))
+        k, v = (_levels(x, *_factors(x[:, :prompt])) for x in (k, v))
     if prefix is not None:
         k, v = (torch.cat([old.transpose(1, 2), new], 1) for old, new in zip(prefix, (k, v), strict=True))
     return attend(q, k, v, None, mask, mask is None)[0].flatten(2).detach()
 
 
-def _factors(x: Tensor) -> Tensor:
-    most = x.detach().abs().amax((1, 3), keepdim=True)
-    return torch.where(most > 0, 127 / torch.where(most > 0, most, 1.0), 1.0)
+def _single(x: Tensor) -> Tensor:
+    """Scales as they are kept, in float32."""
+    return x.float().double()
 
 
-def _levels(x: Tensor, factors: Tensor) -> Tensor:
-    """What is left of numbers that are stored as whole numbers of their factors' inverses; ties go away from 0."""
+def _factors(x: Tensor) -> tuple[Tensor, Tensor]:
+    most = _single(x.detach().abs().amax((1, 3), keepdim=True))
+    some = torch.where(most > 0, most, 1.0)
+    return _single(torch.where(most > 0, 127 / some, 1.0)), _single(torch.where(most > 0, most / 127, 1.0))
+
+
+def _levels(x: Tensor, factors: Tensor, back: Tensor) -> Tensor:
+    """What is left of numbers that are stored as whole numbers of ``back``; ties go away from 0."""
     y = x.detach() * factors
-    return torch.sign(y) * torch.floor(y.abs() + 0.5).clamp(max=127) / factors
+    return torch.sign(y) * torch.floor(y.abs() + 0.5).clamp(max=127) * back
 
 
 # --- 8 bits ----------------------------------------------------------------------------------------------------------

@@ -396,7 +396,8 @@ class _Scales:
         factor = self.to[i]
         if self.apart:
             factor = F.take(factor, places(where.counts, where.before, x.shape[0])[0], axis=0)
-        level = F.mul(cast(x, dt.float32), F.unsqueeze(factor, axes=(2,)))
+        wide = x.dtype.compute
+        level = F.mul(cast(x, wide), F.unsqueeze(cast(factor, wide), axes=(2,)))
         level = rounded_away(level) if round_type else F.round(level)
         level = F.minimum(F.maximum(level, float(least)), float(most))
         return F.cast(F.add(level, float(ZERO)), dtype=dt.uint8)
