@@ -584,7 +584,7 @@ def segment_reduce(x, index, source, mode, count):
     return out
 
 
-REFERENCES["take"] = lambda x, index, axis: np.take(x, index, axis)
+REFERENCES["take"] = lambda x, index, axis, from_end=True: np.take(x, index, axis)
 REFERENCES["take_along"] = lambda x, index, axis, from_end=True: np.take_along_axis(x, index, axis)
 REFERENCES["index_get"] = lambda x, *indices, axes: x[addressed(indices, axes)]
 REFERENCES["index_put"] = lambda x, values, *indices, axes, mode: combine_at(x, addressed(indices, axes), values, mode)

@@ -261,7 +261,8 @@ class Layouts(Retrace):
         # Those that have channels first would be transposed for it.
         if 2 * sum(id(v) in self.last for v in images) <= len(images):
             return None
-        op = type(o.op)(axis=to_first(len(images[0].meta.shape))[o.op.axis])
+        attributes = {k: getattr(o.op, k) for k in o.op.static_fields}
+        op = type(o.op)(**{**attributes, "axis": to_first(len(images[0].meta.shape))[o.op.axis]})
         operands = [*(self.as_last(v, dense=True) for v in images), *map(self.as_first, others)]
         return self.last, self.tracer.record(op, operands, o.params)
 

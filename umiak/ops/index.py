@@ -72,12 +72,16 @@ def _check_mode(op: Op, x: Meta, modes: tuple = MODES) -> None:
 
 @register
 class Take(Op):
-    """Slices of ``x`` at ``index`` along ``axis``; the dims of ``index`` stand where that dim stood."""
+    """Slices of ``x`` at ``index`` along ``axis``; the dims of ``index`` stand where that dim stood.
+
+    Without ``from_end`` a negative index is an IndexError, as one beyond the end.
+    """
 
     packed = True
     inputs = ("x", "index")
     linear = monotone = ("x",)
     axis: int
+    from_end: bool = True
 
     def infer(self, x, index):
         return Meta(_taken(self, x, index), x.dtype)
@@ -101,6 +105,7 @@ class Take(Op):
         yield Sample((draw(rng, (3, 2)), np.zeros((0,), np.int64)), {"axis": 0}, note="0-size")
         yield Sample((draw(rng, (3, 2), dt.complex128), np.array([1])), {"axis": 1})
         yield Sample((draw(rng, (3,), dt.bool), np.array([2, 2])), {"axis": 0})
+        yield Sample((draw(rng, (2, 4)), np.array([[3], [0]])), {"axis": 1, "from_end": False})
 
 
 def _taken(op: Op, x: Meta, index: Meta) -> tuple:
@@ -113,7 +118,7 @@ def _taken(op: Op, x: Meta, index: Meta) -> tuple:
 class TakeAlong(Op):
     """``out[..., i, ...] = x[..., index[..., i, ...], ...]`` along ``axis``; the other dims of both are equal.
 
-    Without ``from_end`` a negative index is an IndexError, as one beyond the end.
+    ``from_end``: as of :class:`Take`.
     """
 
     packed = True

@@ -6,6 +6,7 @@ Numbers of places are int64: those of all experts may be more than 2³¹.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import paddle
 from paddle.tensor._args import create_on
@@ -52,18 +53,12 @@ def rows_at(index: Tensor, places: int, rows: Tensor, nothing: int) -> Tensor:
     return paddle.scatter(empty, paddle.where(kept, index, paddle.full_like(index, places)), rows)[:places]
 
 
-def rows_or_zeros(x: Tensor, index: Tensor) -> Tensor:
-    """Rows of x, zeros where an index is the number of rows."""
-    n = x.shape[0]
-    if type(n) is not int:  # nor is it known whether there are any: a row of zeros behind them
-        nothing = False if x.dtype.is_bool else 0
-        return F.take(F.pad(x, nothing, axes=(0,), lo=(0,), hi=(1,)), index, axis=0)
-    if n == 0:
-        return create_on(x.place, F.full, False if x.dtype.is_bool else 0, x.dtype, (*index.shape, *x.shape[1:]))
-    there = F.lt(index, n)
-    rows = F.take(x, F.where(there, index, 0), axis=0)
-    return F.where(
-        F.unsqueeze(there, axes=tuple(range(index.ndim, index.ndim + x.ndim - 1))),
-        rows,
-        False if x.dtype.is_bool else 0,
-    )
+def rows_or_zeros(x: Tensor, index: Tensor, none: Any = None) -> Tensor:
+    """Rows of x, zeros where an index is ``none``, by default the number of rows; others outside are IndexErrors."""
+    n, nothing = x.shape[0], False if x.dtype.is_bool else 0
+    there = F.ne(index, n if none is None else none)
+    if type(n) is not int or n == 0:  # there may be no row to read in place of none: a row of zeros before them
+        padded = F.pad(x, nothing, axes=(0,), lo=(1,), hi=(0,))
+        return F.take(padded, F.where(there, F.add(index, 1), 0), axis=0, from_end=False)
+    rows = F.take(x, F.where(there, index, 0), axis=0, from_end=False)
+    return F.where(F.unsqueeze(there, axes=tuple(range(index.ndim, index.ndim + x.ndim - 1))), rows, nothing)

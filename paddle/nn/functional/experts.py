@@ -180,13 +180,13 @@ def moe_unpermute(
         required = "hidden_states_unzipped of shape [rows, hidden] and token_prob_unzipped of shape [rows]"
         raise op_error(ValueError, op_name, required, f"{list(hidden_states_unzipped.shape)} and {list(weights.shape)}")
     expert = cast(expert_routemap_topk, dt.int64)
-    # The row of each choice; what has none reads the row behind the last, which is 0.
+    # The row of each choice, -1 where there is none.
     there = F.ge(expert, 0)
     row = F.take_along(cast(place, dt.int64), F.where(there, expert, 0), axis=1)
-    row = F.where(F.logical_and(there, F.ge(row, 0)), row, rows)
+    row = F.where(there, F.maximum(row, -1), -1)
     wide = hidden_states_unzipped.dtype.compute
-    parts = cast(rows_or_zeros(hidden_states_unzipped, row), wide)
-    chosen = rows_or_zeros(weights, row)
+    parts = cast(rows_or_zeros(hidden_states_unzipped, row, none=-1), wide)
+    chosen = rows_or_zeros(weights, row, none=-1)
     if using_weighted_combine:
         parts = F.mul(parts, F.unsqueeze(cast(chosen, wide), axes=(2,)))
     return cast(F.sum(parts, axes=(1,)), hidden_states_unzipped.dtype), chosen

@@ -42,7 +42,7 @@ def combine(out: np.ndarray, positions: tuple, updates, mode: str) -> None:
 
 @kernel(ops.Take, returns=True, raw=True)
 def take(op, x, index):
-    return np.take(x, inside(op, index, x.shape[op.axis]), op.axis)
+    return np.take(x, inside(op, index, x.shape[op.axis], op.from_end), op.axis)
 
 
 @kernel(ops.TakeAlong, returns=True, raw=True)

@@ -381,7 +381,7 @@ def take(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, positions = o.operands
     a, rank = o.op.axis, len(positions.meta.shape)
     i = n.cast(b.read(positions, at[a : a + rank]), n.I64)
-    i, inside = b.checked(i, x.meta.shape[a])
+    i, inside = b.checked(i, x.meta.shape[a], from_end=o.op.from_end)
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + rank :])))
 
 

@@ -296,6 +296,8 @@ def _entry(reader: Reader, o: Operation, axes: Axes) -> Node:
     table, index = o.operands
     if table.meta.ndim != 1:
         raise Unreadable("entries of a table of several dims")
+    if not o.op.from_end:
+        raise Unreadable("entries that may not count from the end")
     at = reader.read(index, axes)
     return Entry(table.meta.dtype, at.axes, Vector(table.meta.dtype, frozenset(), table, (None,)), at)
 

@@ -275,7 +275,7 @@ def moe_combine(x: Tensor, combine_weights: Tensor, scatter_index: Tensor, name:
     Raises:
         TypeError: x is not floating, or scatter_index no integers.
         ValueError: shapes that do not fit.
-        IndexError: a place that x does not have.
+        IndexError: a place that x does not have; none counts from the end.
 
     Example:
         >>> import paddle
@@ -286,7 +286,7 @@ def moe_combine(x: Tensor, combine_weights: Tensor, scatter_index: Tensor, name:
     op_name = "moe_combine"
     _check_places(op_name, x, combine_weights, scatter_index, "combine_weights")
     wide = x.dtype.compute
-    rows = cast(F.take(x, scatter_index, axis=0), wide)
+    rows = cast(F.take(x, scatter_index, axis=0, from_end=False), wide)
     weighted = F.mul(rows, F.unsqueeze(cast(combine_weights, wide), axes=(2,)))
     return cast(F.sum(weighted, axes=(1,)), x.dtype)
 
@@ -311,7 +311,7 @@ def moe_combine_no_weight(
     Raises:
         TypeError: combine_weight is not floating, or scatter_index no integers.
         ValueError: x is not floating or no matrix, shapes that do not fit, or a negative epsilon.
-        IndexError: a place that x does not have.
+        IndexError: a place that x does not have, of a token that was not dropped.
 
     Example:
         >>> import paddle
@@ -326,11 +326,11 @@ def moe_combine_no_weight(
         raise op_error(TypeError, op_name, "a floating combine_weight", combine_weight.dtype.name)
     if not epsilon >= 0:
         raise op_error(ValueError, op_name, "an epsilon of 0 or more", epsilon)
-    rows = cast(F.take(x, scatter_index, axis=0), x.dtype.compute)
     # In float32 at least: a small epsilon is 0 in float16.
-    weight = cast(combine_weight, combine_weight.dtype.compute)
-    counts = F.unsqueeze(F.gt(weight, float(epsilon)), axes=(2,))
-    return cast(F.sum(F.where(counts, rows, 0), axes=(1,)), x.dtype)
+    counts = F.gt(cast(combine_weight, combine_weight.dtype.compute), float(epsilon))
+    place = F.where(counts, scatter_index, 0)
+    rows = cast(F.take(x, place, axis=0, from_end=False), x.dtype.compute)
+    return cast(F.sum(F.where(F.unsqueeze(counts, axes=(2,)), rows, 0), axes=(1,)), x.dtype)
 
 
 def _check_places(op_name: str, x: Tensor, weights: Tensor, scatter_index: Tensor, arg_name: str) -> None:
