@@ -116,3 +116,31 @@ def test_what_is_refused(case, programs):
 def test_they_need_static_mode():
     with pytest.raises(RuntimeError, match="requires static mode"):
         paddle.static.nn.fc(paddle.ones([1, 2]), 2)
+
+
+@pytest.mark.parametrize(
+    ("layer", "wanted", "made"),
+    [
+        ("group_norm", {}, []),
+        ("group_norm", {"param_attr": True}, ["w"]),
+        ("group_norm", {"bias_attr": "own"}, ["own"]),
+        ("group_norm", {"param_attr": True, "bias_attr": True}, ["w", "b"]),
+        ("instance_norm", {}, []),
+        ("instance_norm", {"param_attr": True}, []),
+        ("instance_norm", {"param_attr": True, "bias_attr": True}, ["w", "b"]),
+        ("layer_norm", {}, ["w", "b"]),
+        ("layer_norm", {"shift": False}, ["w"]),
+    ],
+)
+def test_normalizations_make_the_parameters_that_are_asked_for(layer, wanted, made, programs):
+    """As in the reference, those of groups and instances none by default."""
+    groups = [2] if layer == "group_norm" else []
+    main, startup = paddle.static.Program(), paddle.static.Program()
+    with paddle.static.program_guard(main, startup):
+        getattr(paddle.static.nn, layer)(paddle.static.data("x", [2, 4, 3, 3]), *groups, **wanted)
+    assert [p.name.rpartition(".")[2][: 1 if "." in p.name else None] for p in main.all_parameters()] == made
+
+
+def test_a_bias_of_instance_norm_alone_is_refused(programs):
+    with pytest.raises(ValueError, match=r"\[instance_norm\] requires a bias_attr of False with a param_attr of False"):
+        paddle.static.nn.instance_norm(paddle.static.data("x", [2, 4, 3, 3]), param_attr=False, bias_attr=True)

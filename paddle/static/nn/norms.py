@@ -158,14 +158,14 @@ def group_norm(
     data_layout: str = "NCHW",
     name: str | None = None,
 ) -> Tensor:
-    """Group normalization, with parameters of its own.
+    """Group normalization, with a weight and a bias of its own where they are asked for.
 
     Args:
         input: floating tensor ``[N, C, *]``, or channels last.
         groups: of channels.
         epsilon: added to the variance.
-        param_attr: attributes of the weight, ones by default; False for none.
-        bias_attr: attributes of the bias, zeros by default; False for none.
+        param_attr: attributes of the weight, or True for ones; None and False: no weight.
+        bias_attr: attributes of the bias, or True for zeros; None and False: no bias.
         act: the name of an activation; None for none.
         data_layout: ``"NCHW"`` or ``"NHWC"``.
         name: the beginning of the names of parameters.
@@ -188,8 +188,8 @@ def group_norm(
     """
     made = _Parameters("group_norm", "group_norm", name)
     sizes = _known("group_norm", need_tensor(input, "group_norm"), [-1 if data_layout == "NHWC" else 1])
-    weight = made.make(sizes, param_attr, Constant(1.0), input.dtype)
-    bias = made.bias(sizes, bias_attr, input.dtype)
+    weight = made.make(sizes, param_attr or False, Constant(1.0), input.dtype)
+    bias = made.bias(sizes, bias_attr or False, input.dtype)
     return _activated("group_norm", F.group_norm(input, groups, epsilon, weight, bias, data_layout), act)
 
 
@@ -197,13 +197,13 @@ def group_norm(
 def instance_norm(
     input: Tensor, epsilon: float = 1e-05, param_attr: Any = None, bias_attr: Any = None, name: str | None = None
 ) -> Tensor:
-    """Instance normalization, with parameters of its own.
+    """Instance normalization, with a weight and a bias of its own where both are asked for.
 
     Args:
         input: floating tensor ``[N, C, *]``.
         epsilon: added to the variance.
-        param_attr: attributes of the weight, ones by default; False for none.
-        bias_attr: attributes of the bias, zeros by default; False for none.
+        param_attr: attributes of the weight, or True for ones; None and False: neither weight nor bias.
+        bias_attr: attributes of the bias, or True for zeros; None and False: neither weight nor bias.
         name: the beginning of the names of parameters.
 
     Returns:
@@ -211,7 +211,7 @@ def instance_norm(
 
     Raises:
         RuntimeError: dynamic mode.
-        ValueError: channels that are not declared.
+        ValueError: channels that are not declared, or a bias that is asked for with a ``param_attr`` of False.
 
     Example:
         >>> import paddle
@@ -224,8 +224,11 @@ def instance_norm(
     """
     made = _Parameters("instance_norm", "instance_norm", name)
     sizes = _known("instance_norm", need_tensor(input, "instance_norm"), [1])
-    weight = made.make(sizes, param_attr, Constant(1.0), input.dtype)
-    bias = made.bias(sizes, bias_attr, input.dtype)
+    if param_attr is False and bias_attr:
+        raise op_error(ValueError, "instance_norm", "a bias_attr of False with a param_attr of False", bias_attr)
+    asked = bool(param_attr and bias_attr)
+    weight = made.make(sizes, asked and param_attr, Constant(1.0), input.dtype)
+    bias = made.bias(sizes, asked and bias_attr, input.dtype)
     return F.instance_norm(input, weight=weight, bias=bias, eps=epsilon)
 
 
