@@ -2,7 +2,7 @@
 
 import subprocess
 import threading
-from ctypes import byref, c_int64, c_size_t
+from ctypes import byref, c_int64, c_size_t, c_void_p
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +194,16 @@ def test_arguments_are_checked(compiled, call, words):
     assert call(p.c, p.p)
     assert words in p.c.umiak_last_error()
     p.close()
+
+
+@pytest.mark.parametrize("place", [0, 6])
+def test_options_of_a_later_version_are_refused(compiled, place):
+    c, options, made = Native(compiled).c, native.Options(), c_void_p(1)
+    options.reserved[place] = -3
+    assert c.umiak_predictor_create(None, None, byref(options), byref(made)) == native.INVALID_ARGUMENT
+    assert made.value is None
+    words = c.umiak_last_error().decode()
+    assert words.startswith(f"options.reserved[{place}] must be 0, got -3: version {c.umiak_version().decode()} has no")
 
 
 @pytest.mark.parametrize("threads", [-1, 1025])

@@ -62,12 +62,16 @@ static char* contents(const char* path, size_t* size) {
 int main(int count, char** arguments) {
     umiak_predictor *p, *q, *clones[3];
     umiak_tensor_info info;
+    umiak_options options = {0};
     pthread_t threads[3];
     size_t sizes[2], index;
     char room[8];
     expect(umiak_predictor_create("/no/such/model", NULL, NULL, &p), UMIAK_INVALID_MODEL, "requires a model");
     expect(umiak_predictor_create(NULL, NULL, NULL, &p), UMIAK_INVALID_ARGUMENT, "must not be NULL");
     expect(umiak_predictor_create_from_memory("{", 1, NULL, 0, NULL, &p), UMIAK_INVALID_MODEL, NULL);
+    options.reserved[6] = 5;
+    expect(umiak_predictor_create(arguments[1], NULL, &options, &p), UMIAK_INVALID_ARGUMENT, "[6] must be 0, got 5");
+    expect(umiak_predictor_create_from_memory("{", 1, NULL, 0, &options, &p), UMIAK_INVALID_ARGUMENT, "reserved[6]");
     expect(umiak_predictor_create(arguments[1], NULL, NULL, &p), UMIAK_OK, NULL);
     expect(umiak_input_info(p, 0, &info), UMIAK_OK, NULL);
     if (strcmp(info.name, "x") || info.rank != 4 || info.shape[0] != -1 || info.shape[3] != 9) return 3;

@@ -63,7 +63,7 @@ typedef struct {
 /* Zeros are the defaults: memset(&options, 0, sizeof options). */
 typedef struct {
     int32_t threads;    /* of a run; 0: one of a compiled model, and as the library decides of others */
-    int32_t reserved[7]; /* 0 */
+    int32_t reserved[7]; /* 0; others are refused, as options of a later version */
 } umiak_options;
 
 /* The library. */

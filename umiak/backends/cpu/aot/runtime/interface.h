@@ -68,6 +68,11 @@ static umiak_status check_creation(const umiak_options* options, umiak_predictor
     *threads = options ? options->threads : 0;
     if (*threads < 0 || *threads > MOST_THREADS)
         return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 0 to %d, got %d", MOST_THREADS, *threads);
+    for (size_t i = 0; options && i < sizeof options->reserved / sizeof options->reserved[0]; i++)
+        if (options->reserved[i])
+            return fail(UMIAK_INVALID_ARGUMENT,
+                        "options.reserved[%d] must be 0, got %d: version %s has no such option; set unused options to 0 with memset",
+                        (int)i, (int)options->reserved[i], UMIAK_VERSION);
     return UMIAK_OK;
 }
 
