@@ -305,8 +305,8 @@ class PredictorPool:
             index: its number, from 0 on.
 
         Raises:
-            IndexError: there is no such predictor.
+            ValueError: there is no such predictor.
         """
         if not 0 <= index < len(self._predictors):
-            raise op_error(IndexError, "retrieve", f"a number from 0 to {len(self._predictors) - 1}", index)
+            raise op_error(ValueError, "retrieve", f"a number from 0 to {len(self._predictors) - 1}", index)
         return self._predictors[index]

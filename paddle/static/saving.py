@@ -32,7 +32,7 @@ from umiak.core.tensor import Tensor, unfilled
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
 
 PROGRAM, PARAMETERS = ".json", ".pdiparams"  # of models for inference
 _PARTS = (PROGRAM, ".pdmodel", ".pdparams", ".pdopt")  # of `save`, and of older versions
@@ -42,7 +42,7 @@ def _variables(op_name: str, what: str, xs: Any) -> list[Tensor]:
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     for x in xs:
         if not isinstance(x, Tensor):
-            raise op_error(TypeError, op_name, f"variables as {what}", type(x).__name__)
+            raise op_error(OperandError, op_name, f"variables as {what}", type(x).__name__)
     return xs
 
 
@@ -491,6 +491,8 @@ def program_read(op_name: str, read: Model, source: Any) -> tuple[Program, list[
 
 
 def _prefix(op_name: str, path: Any) -> str:
+    if not isinstance(path, (str, os.PathLike)):
+        raise op_error(OperandError, op_name, "the beginning of names of files", type(path).__name__)
     path = os.fspath(path)
     if not isinstance(path, str) or not os.path.basename(path):
         raise op_error(ValueError, op_name, "the beginning of names of files", repr(path))

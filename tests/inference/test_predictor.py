@@ -174,7 +174,7 @@ def test_a_run_has_its_number_of_threads(config):
 def test_pools(config, index):
     pool = inference.PredictorPool(config("linear"), 2)
     assert pool.retrieve(0) is not pool.retrieve(1)
-    with pytest.raises(IndexError, match=r"\[retrieve\] requires a number from 0 to 1"):
+    with pytest.raises(ValueError, match=r"\[retrieve\] requires a number from 0 to 1"):
         pool.retrieve(index)
 
 

@@ -273,6 +273,16 @@ def test_values_are_data(programs, tmp_path):
         static.load_inference_model(str(tmp_path / "none"), Executor())
 
 
+@pytest.mark.parametrize("kind", [TypeError, ValueError])
+def test_what_is_no_variable_or_prefix_is_refused(kind, programs, tmp_path):
+    """The reference raises a ValueError for a wrong type."""
+    x, prefix = data("x", [2]), str(tmp_path / "m")
+    for given in ((prefix, 1, [x]), (prefix, [x], ["y"]), (3, [x], [x])):
+        with pytest.raises(kind, match=r"\[save_inference_model\] requires"):
+            static.save_inference_model(*given, Executor())
+    assert not os.listdir(tmp_path)
+
+
 def test_models_by_other_names_and_as_bytes(programs, tmp_path):
     x = data("x", [None])
     w = static.create_parameter([1], "float32", default_initializer=paddle.nn.initializer.Constant(2.0))
