@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from tests.fuzz.programs import run
+from tests.fuzz.programs.__main__ import main
 from tests.fuzz.programs.check import Failure
 from tests.fuzz.programs.generate import generate, leaf
 from tests.fuzz.programs.kinds import CHECKS, check
@@ -219,3 +220,13 @@ def test_numbers_drawn_are_given_to_the_judge():
     assert 0 < draws.kept[0].mean() < 1
     np.testing.assert_array_equal(found.outputs[0] != 0, draws.kept[0] != 0)
     check(program)
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+def test_modes_that_a_kind_does_not_have_are_refused_with_those_that_it_has(kind, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["programs", "0", "1", "--kind", kind, "--only", "WRONG"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    told = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert all(mode in told for mode in ("'WRONG'", *CHECKS[kind].modes))

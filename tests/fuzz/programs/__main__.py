@@ -32,6 +32,9 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no program after this time")
     parser.add_argument("--plugin", action="store_true", help="the devices are those of a plug-in in C; needs --only")
     given = parser.parse_args()
+    modes = ["eager", *CHECKS[given.kind].modes]
+    if given.only is not None and given.only not in modes:
+        parser.error(f"--only requires a mode of --kind {given.kind}, got {given.only!r}; these are {'; '.join(modes)}")
     if given.plugin and given.only in (None, "late", "failing"):
         parser.error("--plugin requires --only with a mode other than late and failing, which the fake devices have")
     paddle.set_flags({"FLAGS_jit_cache": False})
