@@ -15,6 +15,7 @@ from paddle.inference.preparing import declared
 from umiak.core import tensor as core
 from umiak.core.array import from_numpy
 from umiak.core.dtype import DType, convert
+from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -32,6 +33,7 @@ class Slots:
         self.place = place
         self.narrow = None if narrow is None else convert(narrow)
         self.values: dict[tuple[bool, str], core.Tensor] = {}  # inputs have True
+        self.memory: dict[str, core.Tensor] = {}  # the caller's, of outputs
 
     def dtype(self, name: str) -> DType:
         """The dtype that an input is given in."""
@@ -49,6 +51,25 @@ class Slots:
             required = f"{name!r} of shape {declared(self.metas[name])}, as the model declares it"
             raise op_error(ValueError, op_name, required, list(shape))
         return x
+
+    def write(self, results: list[core.Tensor]) -> list[core.Tensor]:
+        """The outputs, those that have the caller's memory written there; refuses it before anything is written."""
+        pairs = list(zip(self.outputs, results, strict=True))
+        for name, y in pairs:
+            held = self.memory.get(name)
+            if held is not None and held.dtype is not y.dtype:
+                raise op_error(ValueError, "run", f"memory of {y.dtype.name} for the output {name!r}", held.dtype.name)
+            if held is not None and held.size < y.size:
+                required = f"memory of at least {y.size} elements for the output {name!r}, of shape {list(y.shape)}"
+                raise op_error(ValueError, "run", required, held.size)
+        return [y if name not in self.memory else self._written(self.memory[name], y) for name, y in pairs]
+
+    @staticmethod
+    def _written(memory: core.Tensor, y: core.Tensor) -> core.Tensor:
+        with outside():
+            part = memory.flatten()[: y.size].reshape(y.shape)
+            assign(part, y)
+        return part
 
 
 @public("paddle.inference")
@@ -118,37 +139,46 @@ class Tensor:
             self._set("copy_from_cpu", from_numpy(data, self._slots.place))
 
     def share_external_data(self, data: core.Tensor) -> None:
-        """Let the input be a tensor, whose memory it shares.
+        """Let the input be a tensor, whose memory it shares, or runs write the output to a tensor's memory.
 
         Args:
-            data: of the input's dtype, and of a shape that it allows.
+            data: of the input's dtype, and of a shape that it allows. For an output dense, of its dtype, and with as
+                many elements or more: a run writes the first ones, in order, and refuses what does not fit.
 
         Raises:
             TypeError: something that is no tensor with data.
-            ValueError: an output, or a tensor of another dtype, shape or place.
+            ValueError: a tensor of another dtype, shape or place, or for an output one that is not dense.
         """
-        self._input("share_external_data")
         if not isinstance(data, core.Tensor) or isinstance(data, SymTensor):
             raise op_error(TypeError, "share_external_data", "a tensor with data", type(data).__name__)
         if data.place is not self._slots.place:
             raise op_error(ValueError, "share_external_data", f"a tensor at {self._slots.place}", data.place)
-        self._set("share_external_data", data.detach())
+        self._share("share_external_data", data.detach())
+
+    def _share(self, op_name: str, data: core.Tensor) -> None:
+        if self._given:
+            self._set(op_name, data)
+        elif not data.is_contiguous():
+            raise op_error(ValueError, op_name, f"dense memory for the output {self._name!r}", "a tensor with strides")
+        else:
+            self._slots.memory[self._name] = data
 
     def share_external_data_by_ptr_name(self, data: Any, shape: Sequence[int], dtype: Any, place: Any) -> None:
-        """Let the input be memory of the host at an address, which has to stay there while the predictor runs.
+        """Let the input be memory of the host at an address, which has to stay there while the predictor runs, or runs
+        write the output there.
 
         Args:
             data: the address, a number or its decimal digits.
-            shape: the sizes of a dense array.
+            shape: the sizes of a dense array; for an output, of as many elements or more.
             dtype: its ``DataType``.
             place: the ``PlaceType`` of the memory: ``CPU``.
 
         Raises:
             TypeError: something that is no address, ``DataType`` or ``PlaceType``.
-            ValueError: an output, another place, or another dtype or shape than the input allows.
+            ValueError: another place, or another dtype or shape than the input allows, or for an output a predictor at
+                another place.
         """
         op_name = "share_external_data_by_ptr_name"
-        self._input(op_name)
         kinds._required(op_name, "dtype", dtype, kinds.DataType)
         if kinds._required(op_name, "place", place, kinds.PlaceType) is not kinds.PlaceType.CPU:
             raise op_error(ValueError, op_name, "memory of PlaceType.CPU", place.name)
@@ -157,11 +187,13 @@ class Tensor:
         sizes = [int(n) for n in shape]
         if isinstance(data, bool) or not isinstance(data, int) or data <= 0 or any(n < 0 for n in sizes):
             raise op_error(TypeError, op_name, "an address and sizes", [data, sizes])
+        if not self._given and not self._slots.place.is_cpu_place():
+            raise op_error(ValueError, op_name, f"memory at {self._slots.place} for an output", place.name)
         numpy_dtype = np.dtype(kinds.dtype_of(dtype).numpy)
         memory = (ctypes.c_char * (math.prod(sizes) * numpy_dtype.itemsize)).from_address(data)
         array = np.frombuffer(memoryview(memory), numpy_dtype).reshape(sizes)
         with outside():
-            self._set(op_name, from_numpy(array, self._slots.place, copy=False))
+            self._share(op_name, from_numpy(array, self._slots.place, copy=False))
 
     def reshape(self, *shape: Any) -> None:
         """Say which sizes the input has; ``copy_from_cpu`` takes them from the array in any case.

@@ -143,7 +143,8 @@ class Predictor:
         Raises:
             RuntimeError: an input is missing.
             TypeError: something that is no tensor.
-            ValueError: another number of inputs, or one of another dtype or shape.
+            ValueError: another number of inputs, one of another dtype or shape, or an output that does not fit the
+                memory that its handle was given.
         """
         names, values = self._prepared.feeds, self._slots.values
         if inputs is not None:
@@ -167,6 +168,8 @@ class Predictor:
                     self._record.note(name, list(value.shape))
         with around_runs(self._prepared.config):
             results = self._results(given)
+            if self._slots.memory:
+                results = self._slots.write(results)
         for name, y in zip(self._prepared.outputs, results, strict=True):
             values[False, name] = y
         return None if inputs is None else results

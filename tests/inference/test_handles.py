@@ -147,18 +147,55 @@ def test_addresses_that_are_refused(handle, given, kind, message):
         handle.share_external_data_by_ptr_name(*given)
 
 
-@pytest.mark.parametrize(
-    ("call", "given"),
-    [
-        ("copy_from_cpu", (np.ones([1, 4], "float32"),)),
-        ("share_external_data", (paddle.ones([1, 4]),)),
-        ("reshape", ([1, 4],)),
-        ("share_external_data_by_ptr_name", (64, [1, 4], inference.DataType.FLOAT32, inference.PlaceType.CPU)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("call", "given"), [("copy_from_cpu", (np.ones([1, 4], "float32"),)), ("reshape", ([1, 4],))])
 def test_outputs_are_not_given(predictor, call, given):
     with pytest.raises(ValueError, match=rf"\[{call}\] requires an input, got the output"):
         getattr(output(predictor), call)(*given)
+
+
+@pytest.mark.parametrize("by", ["tensor", "address"])
+def test_outputs_go_to_the_memory_of_the_caller(predictor, handle, saved, by):
+    """The first elements, as many as an output has; others stay."""
+    memory = np.full([3, 4], 7, "float32")
+    held = paddle.to_tensor(memory)
+    if by == "address":
+        kinds = inference.DataType.FLOAT32, inference.PlaceType.CPU
+        output(predictor).share_external_data_by_ptr_name(memory.ctypes.data, [3, 4], *kinds)
+    else:
+        output(predictor).share_external_data(held)
+    for rows in (3, 2, 0):
+        x = np.random.default_rng(rows).standard_normal([rows, 8]).astype("float32")
+        handle.copy_from_cpu(x)
+        before = memory.copy() if by == "address" else held.numpy().copy()
+        predictor.run()
+        (want,) = saved("linear")[0].expected([x])
+        now = memory if by == "address" else held.numpy()
+        np.testing.assert_allclose(now[:rows], want, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(now[rows:], before[rows:])
+        np.testing.assert_array_equal(output(predictor).copy_to_cpu(), now[:rows])
+        assert output(predictor).shape() == [rows, 4]
+    (y,) = predictor.run([paddle.ones([1, 8])])
+    assert by == "address" or y.data_ptr() == held.data_ptr()
+    assert predictor.clone().run([paddle.zeros([1, 8])])[0].data_ptr() != y.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        (paddle.zeros([7]), r"memory of at least 8 elements for the output '\w+', of shape \[2, 4\], got 7"),
+        (paddle.zeros([2, 4], "float64"), r"memory of float32 for the output '\w+', got float64"),
+    ],
+)
+def test_memory_that_an_output_does_not_fit_is_left_alone(predictor, held, message):
+    output(predictor).share_external_data(held)
+    with pytest.raises(ValueError, match=rf"\[run\] requires {message}"):
+        predictor.run([paddle.ones([2, 8])])
+    assert not held.numpy().any()
+
+
+def test_outputs_need_dense_memory(predictor):
+    with pytest.raises(ValueError, match=r"\[share_external_data\] requires dense memory for the output"):
+        output(predictor).share_external_data(paddle.zeros([4, 2]).T)
 
 
 @pytest.mark.parametrize("dtype", ["int16", "complex64"])
