@@ -203,6 +203,38 @@ def test_numbers_without_dims(tmp_path, rng):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("size", [0, 1, 3, 1000])
+def test_searches(tmp_path, rng, size):
+    import paddle
+
+    row = np.sort(normal(rng, size))
+    row[size * 3 // 4 :] = np.nan
+    row[: size // 8] = row[size // 8] if size else 0.0
+    rows = np.sort(rng.integers(-9, 9, (2, size)))
+    values = np.concatenate([row[:: max(size // 9, 1)], [-9, 9, np.nan]]).astype("float32")
+
+    def build(a, b, v, w):
+        found = [paddle.searchsorted(a, v, right=right) for right in (False, True)]
+        return [*found, paddle.searchsorted(b, w, out_int32=True), paddle.searchsorted(b, w, right=True)]
+
+    compare(tmp_path, build, [row, rows, values, rng.integers(-11, 11, (2, 7))], known=True, rtol=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_over_packed_sequences(tmp_path, rng, causal):
+    import paddle
+
+    attend = paddle.nn.functional.flash_attention.flash_attn_unpadded
+    lengths = np.array([0, 5, 6, 12], "int32")
+
+    def build(q, k, v, cu):
+        return attend(q, k, v, cu, cu, 6, 6, 0.3, causal=causal)[0]
+
+    compare(tmp_path, build, [*(normal(rng, 12, n, 8) for n in (4, 2, 2)), lengths], known=True, rtol=1e-4)
+
+
+@pytest.mark.slow
 def test_order(tmp_path, rng):
     import paddle
 

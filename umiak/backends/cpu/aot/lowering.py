@@ -8,6 +8,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.backends.cpu.aot.errors import uncompilable
 from umiak.backends.cpu.aot.recurrent import unrolled
+from umiak.backends.cpu.aot.searches import searched
 from umiak.compiler.fuse import fuse
 from umiak.compiler.layout import Layouts, channels_last_op
 from umiak.compiler.lower.group import lowerable
@@ -24,7 +25,7 @@ from umiak.ir.program import Operation, Program, Value
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Retrace, SymTensor, Tracer
-from umiak.ops import convolution, linalg, recurrent
+from umiak.ops import convolution, index, linalg, recurrent
 from umiak.ops.base import Op
 
 PRODUCTS = (linalg.Matmul, convolution.Conv, convolution.ConvInputGrad)
@@ -138,6 +139,8 @@ class _Expanded(Retrace):
         operands = [self.current(x) for x in o.operands]
         if type(o.op) is recurrent.Rnn:
             self.stand(o.results, unrolled(o.op, *operands))
+        elif type(o.op) is index.SearchSorted:
+            self.stand(o.results, [searched(o.op, *operands)])
         elif isinstance(o.op, PRODUCTS) and operands[0].dtype.name in ("float16", "bfloat16"):
             wide = [F.cast(x, dtype=dt.float32) for x in operands]
             y = self.tracer.record(o.op, wide, o.params)
