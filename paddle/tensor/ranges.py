@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def _count(
         size = dim.maximum(0, (end - start) // step + 1 if closed else -((start - end) // step))
     else:
         span = (end - start) / step
-        size = max(0, int(np.floor(span)) + 1 if closed else int(np.ceil(span)))
+        size = dim.maximum(0, math.floor(span) + 1 if closed else math.ceil(span))
     if d.is_integer and type(size) is int and size:
         check_integers(np.array([start, start + (size - 1) * step], object), d, op)
     with on_device(device):

@@ -14,6 +14,7 @@ from paddle.tensor._args import (
     apart,
     cast,
     create_on,
+    equal_shapes,
     floating,
     integer,
     need_tensor,
@@ -28,9 +29,11 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import current
+from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.scope import usually
+from umiak.ir.tracer import SymTensor
 
 # The core's count of elements, before the name ``numel`` is that of a function.
 _COUNT = Tensor.__dict__["numel"]
@@ -455,12 +458,44 @@ def histogram(
     x = need_tensor(input, "histogram", "input")
     if bins < 1:
         raise op_error(ValueError, "histogram", "at least one bin", bins)
-    lo, hi = _histogram_range(x, min, max, "histogram")
-    counts = F.histogram(x, weight, bins, lo, hi)
+    lo: Any
+    hi: Any
+    if isinstance(x, SymTensor) and number(min) == number(max):
+        if weight is not None and not equal_shapes(weight.shape, x.shape):
+            raise op_error(ValueError, "histogram", f"weight of shape {list(x.shape)}", list(weight.shape))
+        lo, hi = _range_of_data(x)
+        counts = _counted(x, weight, bins, lo, hi)
+    else:
+        lo, hi = _histogram_range(x, min, max, "histogram")
+        counts = F.histogram(x, weight, bins, lo, hi)
     if density:
         wide = floating(counts)
-        counts = F.div(wide, F.mul(F.sum(wide, (0,)), (hi - lo) / bins))
+        width = (hi - lo) / bins
+        width = F.cast(width, dtype=wide.dtype) if isinstance(width, Tensor) else width
+        counts = F.div(wide, F.mul(F.sum(wide, (0,)), width))
     return counts
+
+
+def _flat(x: Tensor, d: DType) -> Tensor:
+    return F.cast(F.reshape(x, (dim.product(x.shape),)), dtype=d)
+
+
+def _range_of_data(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Limits as of :func:`_histogram_range`, of elements that are known when the program runs."""
+    flat = _flat(x, dt.float64)
+    lo, hi = F.min(flat, (0,)), F.max(flat, (0,))
+    around = F.cast(F.eq(lo, hi), dtype=dt.float64)
+    return F.sub(lo, around), F.add(hi, around)
+
+
+def _counted(x: Tensor, weight: Tensor | None, bins: int, lo: Tensor, hi: Tensor) -> Tensor:
+    """The counts, where tensors tell the limits."""
+    step = F.div(F.sub(hi, lo), bins)
+    between = F.add(lo, F.mul(F.iota(1, 1, dt.float64, bins - 1), step))
+    flat = _flat(x, dt.float64)
+    place = F.search_sorted(between, flat, right=True, dtype=dt.int64)
+    parts = F.full(1, dt.int64, tuple(flat.shape)) if weight is None else _flat(weight, weight.dtype)
+    return F.put(F.full(0, parts.dtype, (bins,)), place, parts, axis=0, mode="add")
 
 
 @public(aliases={"x": "input"})

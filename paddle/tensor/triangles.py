@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from paddle._public import inplace, public
-from paddle.tensor._args import dtype_of, integer, need_tensor, op_error
+from paddle.tensor._args import dtype_of, integer, need_tensor, number_in, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 
 
 @public
@@ -70,11 +71,23 @@ triu_ = inplace(triu)
 
 
 def _triangle(op: str, find: Any, row: Any, col: Any, offset: Any, dtype: Any) -> Tensor:
-    r = integer(row, op, "row")
-    c = r if col is None else integer(col, op, "col")
+    r: Any = integer(row, op, "row")
+    c: Any = r if col is None else integer(col, op, "col")
     if r < 0 or c < 0:
         raise op_error(ValueError, op, "sizes of 0 or more", (r, c))
+    if any(type(n) is Sym and not n.hinted for n in (r, c)):  # how many there are, data tell
+        found = _found(find, r, integer(offset, op, "offset"), c)
+        return F.cast(F.permute(found, perm=(1, 0)), dtype=dtype_of(dtype, dt.int64))
     return _from_array(np.stack(find(r, integer(offset, op, "offset"), c)), dtype_of(dtype, dt.int64))
+
+
+def _found(find: Any, rows: Any, offset: int, columns: Any) -> Tensor:
+    """Coordinates of a triangle whose sizes are known when the program runs, ``[n, 2]``."""
+    i = F.unsqueeze(F.iota(0, 1, dt.int64, rows), axes=(1,))
+    j = F.iota(0, 1, dt.int64, columns)
+    inside = F.le if find is np.tril_indices else F.ge
+    found = inside(F.sub(j, i), offset)
+    return F.nonzero_sized(found, number_in(F.count_true(found)))
 
 
 def _from_array(a: np.ndarray, d: DType) -> Tensor:

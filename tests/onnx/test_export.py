@@ -279,3 +279,17 @@ def test_configs_without_a_meaning_here_are_taken(tmp_path):
         deploy_backend="onnxruntime",
     )  # fmt: skip
     assert version(path) == 17
+
+
+@pytest.mark.parametrize("mode", ["constant", "reflect", "replicate"])
+def test_lengths_and_pads_may_depend_on_sizes(mode, tmp_path):
+    def function(x):
+        first, last = paddle.split(x, [x.shape[0] // 2, -1], axis=0)
+        image = x.reshape([1, 1, x.shape[0], 3])
+        return first, last, paddle.nn.functional.pad(image, [0, 1, x.shape[0] % 3, x.shape[0] // 2], mode=mode)
+
+    path = exported(function, tmp_path, [spec(None, 3)])
+    for n in (4, 5, 8):
+        x = np.arange(3.0 * n, dtype="float32").reshape(n, 3)
+        for got, want in zip(run(path, {"x": x}), function(paddle.to_tensor(x)), strict=True):
+            np.testing.assert_array_equal(got, want)

@@ -7,6 +7,7 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 Ints = tuple[int, ...]
@@ -65,7 +66,9 @@ def pads(padding: Any, n: int, op_name: str, last: bool) -> Any:
 
 def same_pads(sizes: Sequence[int], kernel: Ints, strides: Ints) -> tuple[Ints, Ints]:
     """The pads for ceil(size/stride) windows, the odd one at the end."""
-    total = [max((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(sizes, kernel, strides, strict=True)]
+    total: list[Any] = [
+        dim.maximum((-(-n // s) - 1) * s + k - n, 0) for n, k, s in zip(sizes, kernel, strides, strict=True)
+    ]
     return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
 
 

@@ -604,7 +604,7 @@ def interpolate(
     before = x
     # The innermost first: rows that are copied whole cost less, and are so where there are most elements.
     for axis, n, m, ratio in reversed(list(zip(axes, old, new, ratios, strict=True))):
-        if type(n) is not Sym and n == m and ratio == 1.0:
+        if type(n) is not Sym and type(m) is not Sym and n == m and ratio == 1.0:
             continue
         if type(n) is Sym or type(m) is Sym:
             if kernel_name.startswith("wide"):

@@ -9,6 +9,8 @@ from paddle.nn.functional._windows import ints, pads, same_pads, to_first, to_la
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
 from umiak.util.errors import op_error
 
 _CONV = {n: F.Conv(n) for n in (1, 2, 3)}
@@ -209,11 +211,13 @@ def _conv_transpose(
     else:
         if output_padding not in (0, None) and any(ints(output_padding, n, op_name, "output_padding")):
             raise op_error(ValueError, op_name, "output_padding or output_size", "both")
-        wanted = ints(output_size, n, op_name, "output_size")
+        sizes = output_size if isinstance(output_size, (list, tuple)) else ()
+        known = not any(type(m) is Sym for m in sizes)
+        wanted = ints(output_size, n, op_name, "output_size") if known else tuple(sizes)
         dims = zip(x.shape[2:], kernel, strides, dilations, lo, hi, strict=True)
         least = [(m - 1) * s + d * (k - 1) + 1 - a - b for m, k, s, d, a, b in dims]
         extra = tuple(w - m for w, m in zip(wanted, least, strict=True))
-        if not all(0 <= e < s for e, s in zip(extra, strides, strict=True)):
+        if not all(dim.le(0, e) and dim.lt(e, s) for e, s in zip(extra, strides, strict=True)):
             bounds = [f"{m} to {m + s - 1}" for m, s in zip(least, strides, strict=True)]
             raise op_error(ValueError, op_name, f"output_size within {bounds}", list(wanted))
     y = _add_bias(apply(_TRANSPOSE[n], (x, weight), (groups, strides, lo, hi, dilations, extra)), bias, n)

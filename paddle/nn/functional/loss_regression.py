@@ -165,7 +165,7 @@ def kl_div(
     check_label_shape("kl_div", input, label)
     loss = apply_promoted(_KL[bool(log_target)], (input, label), low=False)
     if reduction == "batchmean":
-        return F.div(sum_all(loss), float(input.shape[0])) if input.ndim else loss
+        return F.div(sum_all(loss), input.shape[0]) if input.ndim else loss
     return reduce_loss("kl_div", loss, reduction)
 
 

@@ -12,6 +12,8 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
 from umiak.util.errors import op_error
 from umiak.util.size import plain_ints
 
@@ -56,6 +58,13 @@ def _windows(
         room = [m + a + b - k for m, a, b, k in zip(x.shape[2:], lo, hi, kernel, strict=True)]
         extra = tuple(-r % s for r, s in zip(room, strides, strict=True))
     return kernel, strides, lo, hi, extra
+
+
+def _is_whole(sizes: Any, kernel_size: Any, padding: Any) -> bool:
+    """Is it one window, of sizes that are known when the program runs?"""
+    if padding != 0 or not isinstance(kernel_size, (list, tuple)) or not any(type(k) is Sym for k in kernel_size):
+        return False
+    return len(kernel_size) == len(sizes) and all(map(dim.same, sizes, kernel_size))
 
 
 def _one_window(sizes: Any, lo: Ints, hi: Ints, kernel: Ints, strides: Ints, ceil_mode: bool) -> Ints:
@@ -127,6 +136,9 @@ def _max_pool(
         raise op_error(ValueError, op_name, "channels first with return_mask", f"data_format {data_format!r}")
     if any(type(m) is int and m == 0 for m in x.shape[2:]):
         raise op_error(ValueError, op_name, "a window with an element: sizes of 1 or more", x.shape)
+    if not return_mask and _is_whole(x.shape[2:], kernel_size, padding):
+        y = F.max(x, axes=tuple(range(2, n + 2)), keepdim=True)
+        return to_last(y, n) if last else y
     kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
     op = _MAX[n, dt.int32] if return_mask else _WINDOW[n, "max"]
@@ -155,6 +167,9 @@ def _avg_pool(
             return y
     op_name = f"avg_pool{n}d"
     x, last = _prepare(op_name, n, x, data_format)
+    if divisor is None and _is_whole(x.shape[2:], kernel_size, padding):
+        y = F.mean(x, axes=tuple(range(2, n + 2)), keepdim=True)
+        return to_last(y, n) if last else y
     kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     # As in the reference framework, pads at the end count up to as many as there are at the beginning.
     counted = tuple(map(min, hi, lo))

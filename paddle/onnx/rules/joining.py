@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle.onnx.builder import Builder, Unsayable, Value
-from paddle.onnx.shapes import concat, known, numbers, slices, squeeze, unsqueeze
+from paddle.onnx.shapes import concat, known, numbers, slices, squeeze, unsqueeze, vector
 from paddle.onnx.table import Call, rule
 
 
@@ -49,7 +49,10 @@ def split(g: Builder, o: Call) -> list[Value]:
     axis %= x.rank
     lengths = numbers(o[1] if o[1] is not None else o("sections", o("num")))
     if lengths is None:
-        raise Unsayable("parts of split whose lengths do not depend on what is fed")
+        if g.opset < 13:
+            raise Unsayable("parts of split whose lengths do not depend on what is fed", 13)
+        count = len(o.operation.results[0].type or ())
+        return list(g.node("Split", x, vector(g, o[1]), outputs=count, axis=axis))
     if -1 in lengths:
         length = x.sizes[axis]
         if length < 0:

@@ -259,17 +259,28 @@ def padded(
     return known(y, [n if n < 0 else n + a + b for n, a, b in zip(x.shape, before, after, strict=True)])
 
 
+_NO_PADDING = 6  # where a zero lies behind the six paddings
+
+
 @rule("pad3d")
 def pad3d(g: Builder, o: Call) -> Value:
-    x, sides = o[0], o.ints(1, "paddings")
+    x = o[0]
     channels_last = o("data_format", "NCDHW") == "NDHWC"
     space = list(range(1, 4)) if channels_last else list(range(2, 5))
-    before, after = [0] * 5, [0] * 5
-    for i, axis in enumerate(reversed(space)):
-        before[axis], after[axis] = sides[2 * i], sides[2 * i + 1]
     mode = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[
         o("mode", "constant")
     ]
+    if mode != "wrap" and o[1] is not None and numbers(o[1]) is None:
+        first, last = [_NO_PADDING] * 5, [_NO_PADDING] * 5
+        for i, axis in enumerate(reversed(space)):
+            first[axis], last[axis] = 2 * i, 2 * i + 1
+        sides = g.node("Gather", concat(g, [vector(g, o[1]), g.ints([0])]), g.ints([*first, *last]), axis=0)
+        filler = g.constant(o("pad_value", o("value", 0.0)), x.dtype)
+        return g.node("Pad", x, sides, filler if mode == "constant" else None, mode=mode)
+    sides = o.ints(1, "paddings")
+    before, after = [0] * 5, [0] * 5
+    for i, axis in enumerate(reversed(space)):
+        before[axis], after[axis] = sides[2 * i], sides[2 * i + 1]
     if mode == "wrap":
         return _wrapped(g, x, before, after)
     return padded(g, x, before, after, o("pad_value", o("value", 0.0)), mode)

@@ -11,7 +11,9 @@ import numpy as np
 from paddle._public import need_tensor, public
 from umiak import ops as F
 from umiak.core.array import from_numpy
+from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.util.errors import op_error
 
 
@@ -77,8 +79,11 @@ def prior_box(
     (rows, columns), (height, width) = input.shape[2:], image.shape[2:]
     if 0.0 in spaces:
         spaces = [width / columns, height / rows]
-    x, y = ((np.arange(n) + offset) * step for n, step in ((columns, spaces[0]), (rows, spaces[1])))
     half = np.array(_shapes(small, large, _ratios(_list(aspect_ratios), flip), min_max_aspect_ratios_order))
+    if any(type(n) is Sym for n in (rows, columns, height, width)):
+        with place_guard(input.place):
+            return _of_open_sizes(input, (columns, rows), (width, height), spaces, offset, half, clip, variances)
+    x, y = ((np.arange(n) + offset) * step for n, step in ((columns, spaces[0]), (rows, spaces[1])))
     boxes = np.empty((rows, columns, len(half), 4))
     for axis, centre, size in ((0, x[None, :, None], width), (1, y[:, None, None], height)):
         boxes[..., axis] = (centre - half[:, axis]) / size
@@ -88,6 +93,25 @@ def prior_box(
     dtype = input.dtype.numpy
     spread = np.broadcast_to(np.array(variances), boxes.shape)
     return from_numpy(boxes.astype(dtype), input.place), from_numpy(spread.astype(dtype), input.place)
+
+
+def _of_open_sizes(
+    like: Tensor, counts: Any, sizes: Any, steps: Any, offset: float, half: np.ndarray, clip: bool, variances: list
+) -> tuple[Tensor, Tensor]:
+    """The boxes as tensors, of sizes that are known when the program runs."""
+    d = like.dtype.compute
+    shape = (counts[1], counts[0], len(half))
+    centres = [F.mul(F.add(F.iota(0, 1, d, n), offset), step) for n, step in zip(counts, steps, strict=True)]
+    sides = [from_numpy(half[:, axis].astype(d.numpy), like.place) for axis in (0, 1)]
+    parts = [
+        F.broadcast_to(F.div(sign(F.unsqueeze(centres[axis], axes=axes), sides[axis]), sizes[axis]), shape=shape)
+        for sign in (F.sub, F.add)
+        for axis, axes in ((0, (0, 2)), (1, (1, 2)))
+    ]
+    boxes = F.stack(parts, axis=3)
+    boxes = F.clip(boxes, 0, 1) if clip else boxes
+    spread = F.broadcast_to(from_numpy(np.array(variances, d.numpy), like.place), shape=(*shape, 4))
+    return F.cast(boxes, dtype=like.dtype), F.cast(spread, dtype=like.dtype)
 
 
 def _ratios(aspect_ratios: list[float], flip: bool) -> list[float]:

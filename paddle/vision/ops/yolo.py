@@ -13,6 +13,7 @@ from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ops.promotion import cast
 from umiak.util.errors import op_error
 
@@ -42,6 +43,11 @@ def _column(values: np.ndarray, like: Tensor) -> Tensor:
     return from_numpy(values.astype(like.dtype.numpy).reshape(-1, 1, 1), like.place)
 
 
+def _ratios(sides: np.ndarray, size: Any, like: Tensor) -> Tensor:
+    """Sides of anchors as parts of a size of the image."""
+    return F.div(_column(sides, like), size) if type(size) is Sym else _column(sides / size, like)
+
+
 def _decoded(x: Tensor, anchors: np.ndarray, scale: float, size: tuple[float, float]) -> tuple[Tensor, ...]:
     """Centres and sides of boxes ``[N, anchors, H, W]`` as parts of the image; ``size`` is that of the input."""
     rows, columns = x.shape[3:]
@@ -50,7 +56,7 @@ def _decoded(x: Tensor, anchors: np.ndarray, scale: float, size: tuple[float, fl
         F.div(F.add(F.add(F.mul(F.logistic(_channel(x, i)), scale), shift), _line(n, x, axes)), n)
         for i, n, axes in ((0, columns, (0, 1, 2)), (1, rows, (0, 1, 3)))
     )
-    w, h = (F.mul(F.exp(_channel(x, 2 + i)), _column(anchors[:, i] / size[1 - i], x)) for i in (0, 1))
+    w, h = (F.mul(F.exp(_channel(x, 2 + i)), _ratios(anchors[:, i], size[1 - i], x)) for i in (0, 1))
     return cx, cy, w, h
 
 

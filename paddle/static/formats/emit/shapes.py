@@ -23,6 +23,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
+from umiak.ir import sym
 from umiak.ir.expr import Sym
 
 _END, _BEGIN = (1 << 31) - 1, -(1 << 31)  # of a slice that goes to the end, or backwards to the first element
@@ -244,13 +245,11 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
     if type(value) is ir.Value or not fixed(value):
         return None
     axes = range(rank) if o.op.axes is None else o.op.axes
-    if not fixed(lo, hi):
-        if o.op.mode != "constant" or any((n.lo if type(n) is Sym else n) < 0 for n in (*lo, *hi)):
-            return None
+    if not fixed(lo, hi) and o.op.mode == "constant":
         return e.traced(lambda x: _lengthened(x, value, zip(axes, lo, hi, strict=True)), [x])[0]
-    pads = {a: (m, n) for a, m, n in zip(axes, lo, hi, strict=True) if (m, n) != (0, 0)}
+    pads = {a: (m, n) for a, m, n in zip(axes, lo, hi, strict=True) if not fixed(m, n) or (m, n) != (0, 0)}
     made = e.of(x)
-    cut = {a: (m, n) for a, (m, n) in pads.items() if m < 0 or n < 0}
+    cut = {a: (m, n) for a, (m, n) in pads.items() if fixed(m, n) and (m < 0 or n < 0)}
     if cut:
         made = _cropped(e, made, cut)
         pads = {a: (max(m, 0), max(n, 0)) for a, (m, n) in pads.items() if m > 0 or n > 0}
@@ -265,13 +264,17 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
 
 def _lengthened(x: Tensor, value: Any, pads: Any) -> Tensor:
     """``x`` with numbers before and behind it, how many are known when the program runs: files have but numbers."""
-    for axis, *ends in pads:
+    for axis, lo, hi in pads:
+        kept = x.shape[axis] + lo + hi
+        ends = [sym.maximum(n, 0) for n in (lo, hi)]
         sizes = [(*x.shape[:axis], n, *x.shape[axis + 1 :]) for n in ends]
         before, behind = (
             [] if type(n) is int and n == 0 else [F.full(value or 0, shape=s, dtype=x.dtype)]
             for n, s in zip(ends, sizes)
         )
         x = F.concat([*before, x, *behind], axis=axis)
+        if any((n.lo if type(n) is Sym else n) < 0 for n in (lo, hi)):  # negative numbers take elements away
+            x = F.slice(x, axes=(axis,), starts=(sym.maximum(-lo, 0),), sizes=(kept,), steps=(1,))
     return x
 
 

@@ -55,7 +55,16 @@ EXPLICIT = text("EXPLICIT")
 def conv(e: Emitter, o: ir.Operation) -> Result | None:
     groups, strides, lo, hi, dilations = o.params
     n = o.op.nd
-    if n > 3 or not fixed(o.params) or any(p < 0 for p in (*lo, *hi)):
+    if n > 3 or not fixed(groups, strides, dilations):
+        return None
+    if not fixed(lo, hi):  # files have but numbers
+        none, space = (0,) * n, tuple(range(2, n + 2))
+        given = {"nd": n, "groups": groups, "strides": strides, "dilations": dilations}
+        return e.traced(
+            lambda x, w: F.conv(F.pad(x, 0, lo=lo, hi=hi, axes=space), w, **given, pads_lo=none, pads_hi=none),
+            o.operands,
+        )[0]
+    if any(p < 0 for p in (*lo, *hi)):
         return None
     x, w = (e.of(v) for v in o.operands)
     rank = max(n, 2)
@@ -220,9 +229,9 @@ def avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
 
 @emits(F.AdaptiveAvgPool)
 def adaptive_avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
-    if not _plain(o):
-        return None
     n = o.op.n
+    if not (_plain(o) or 0 < n <= 2):
+        return None
     return _pool(e, o, "avg", o.params[0], [1] * n, [0] * max(n, 2), adaptive=True)
 
 
