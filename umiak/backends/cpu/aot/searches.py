@@ -27,7 +27,7 @@ def searched(op: SearchSorted, rows: SymTensor, values: SymTensor) -> Any:
 
 
 def _less(x: SymTensor, y: SymTensor) -> Any:
-    """Where x comes before y in rising order; NaN is the largest."""
+    """The condition that x comes before y in rising order; NaN is the largest."""
     less = F.lt(x, y)
     if not x.dtype.is_floating:
         return less
