@@ -41,6 +41,11 @@ def strips(x):
     return F.adaptive_avg_pool2d(x, (None, 1)) + F.adaptive_avg_pool2d(x, (1, None))
 
 
+def folded(x):
+    parts = F.unfold(x, 3, paddings=1)
+    return F.fold(parts, x.shape[2:], 3, paddings=1), F.fold(F.unfold(x, 2), [x.shape[2], x.shape[3]], 2)
+
+
 def one_window(x):
     return F.avg_pool2d(x, x.shape[2:]) + F.max_pool2d(x, (x.shape[2], x.shape[3]))
 
@@ -78,8 +83,8 @@ def priors(x):
     return paddle.vision.ops.prior_box(x, image, [4.0], [9.0], aspect_ratios=[2.0], flip=True, clip=True)
 
 
-FUNCTIONS = [same_pads, enlarged_to, grown_or_cut, reflected, repeated, pooled_to, strips, one_window, positions]
-FUNCTIONS += [divergence, counts, upper, histogram, boxes, priors]
+FUNCTIONS = [same_pads, enlarged_to, grown_or_cut, reflected, repeated, pooled_to, strips, one_window]
+FUNCTIONS += [folded, positions, divergence, counts, upper, histogram, boxes, priors]
 SIZES = ((2, 4, 6, 5), (1, 4, 8, 8), (3, 4, 3, 9), (2, 4, 7, 3))
 
 

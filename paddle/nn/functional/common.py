@@ -876,10 +876,10 @@ def fold(
     (h, w), (kh, kw) = _pair("fold", output_sizes, "output_sizes"), _pair("fold", kernel_sizes, "kernel_sizes")
     (sh, sw), (dh, dw) = _pair("fold", strides, "strides"), _pair("fold", dilations, "dilations")
     top, left, bottom, right = _four_pads(paddings)
-    rows = _window_indices("fold", int(h + top + bottom), kh, sh, dh, x.place)
-    cols = _window_indices("fold", int(w + left + right), kw, sw, dw, x.place)
+    rows = _places("fold", h + top + bottom, kh, sh, dh, x.place)
+    cols = _places("fold", w + left + right, kw, sw, dw, x.place)
     n, c = (x.shape[0], x.shape[1] // (kh * kw)) if x.ndim == 3 else (0, 0)
-    if x.shape[1:] != [c * kh * kw, rows.shape[1] * cols.shape[1]]:
+    if x.ndim != 3 or x.shape[1] != c * kh * kw or not dim.eq(x.shape[2], rows.shape[1] * cols.shape[1]):
         raise op_error(ValueError, "fold", f"x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}]", x.shape)
     parts = F.permute(F.reshape(x, shape=(n, c, kh, kw, rows.shape[1], cols.shape[1])), perm=(0, 1, 2, 4, 3, 5))
     wide = create_on(x.place, F.full, 0.0, x.dtype, (n, c, kh, rows.shape[1], w + left + right))
