@@ -67,7 +67,7 @@ def pads(padding: Any, n: int, op_name: str, last: bool) -> Any:
 def same_pads(sizes: Sequence[int], kernel: Ints, strides: Ints) -> tuple[Ints, Ints]:
     """The pads for ceil(size/stride) windows, the odd one at the end."""
     short: list[Any] = [(-(-n // s) - 1) * s + k - n for n, k, s in zip(sizes, kernel, strides, strict=True)]
-    total = [max(t, 0) if type(t) is int else dim.maximum(t, 0) for t in short]
+    total: list[Any] = [max(t, 0) if type(t) is int else dim.maximum(t, 0) for t in short]
     return tuple(t // 2 for t in total), tuple(t - t // 2 for t in total)
 
 
