@@ -83,7 +83,24 @@ def priors(x):
     return paddle.vision.ops.prior_box(x, image, [4.0], [9.0], aspect_ratios=[2.0], flip=True, clip=True)
 
 
-FUNCTIONS = [same_pads, enlarged_to, grown_or_cut, reflected, repeated, pooled_to, strips, one_window]
+def largest_same(x):
+    return F.max_pool2d(x, 3, 2, padding="SAME")
+
+
+def largest_ceil(x):
+    return F.max_pool2d(x, 3, 2, 1, ceil_mode=True)
+
+
+def means_ceil(x):
+    return F.avg_pool2d(x, 2, 2, ceil_mode=True) * 2 + F.avg_pool2d(x, 2, 2, ceil_mode=True, exclusive=False)
+
+
+def means_same(x):
+    return F.avg_pool2d(x, 3, 2, padding="SAME")
+
+
+POOLS = [largest_same, largest_ceil, means_ceil, means_same]
+FUNCTIONS = [*POOLS, same_pads, enlarged_to, grown_or_cut, reflected, repeated, pooled_to, strips, one_window]
 FUNCTIONS += [folded, positions, divergence, counts, upper, histogram, boxes, priors]
 SIZES = ((2, 4, 6, 5), (1, 4, 8, 8), (3, 4, 3, 9), (2, 4, 7, 3))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
+
+import numpy as np
 
 from paddle.static.formats.emit.emitter import (
     Attribute,
@@ -21,6 +23,7 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from umiak import ops as F
+from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 
 _LAYOUT = {2: "NCHW", 3: "NCDHW"}
@@ -179,10 +182,31 @@ def _indexed(e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[
     return [_restored(e, o, values), e.cast(_restored(e, o, places), o.op.dtype)]
 
 
+def _padded_first(e: Emitter, o: ir.Operation, kind: str) -> Result | None:
+    """A pool with pads that depend on sizes, of which files have but numbers: what it adds up, or takes the largest of,
+    is padded before."""
+    n = o.op.n
+    kernel, strides, lo, hi, dilations = o.params
+    if not 0 < n <= 3 or not fixed(kernel, strides, dilations):
+        return None
+    (x,) = o.operands
+    assert type(x) is ir.Value and x.meta.dtype is not None
+    value: Any = 0
+    if kind == "max":
+        value = -inf if x.meta.dtype.is_floating else int(np.iinfo(x.meta.dtype.numpy).min)
+    axes = tuple(range(x.meta.ndim - n, x.meta.ndim))
+
+    def pool(x: Tensor) -> Tensor:
+        x = F.pad(x, value, lo=lo, hi=hi, axes=axes)
+        return F.window_reduce(x, n, kind, kernel, strides, (0,) * n, (0,) * n, dilations)
+
+    return e.traced(pool, [x])[0]
+
+
 @emits(F.MaxPool)
 def max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     if not _plain(o):
-        return None
+        return None if e.reads(o.results[1]) else [_padded_first(e, o, "max"), None]
     kernel, strides, lo, hi, dilations = o.params
     if any(d != 1 for d in dilations):
         return None
@@ -204,7 +228,7 @@ def adaptive_max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None
 @emits(F.WindowReduce)
 def window_reduce(e: Emitter, o: ir.Operation) -> Result | None:
     if not _plain(o):
-        return None
+        return _padded_first(e, o, o.op.kind)
     kernel, strides, lo, hi, dilations = o.params
     if any(d != 1 for d in dilations):
         return None
@@ -217,7 +241,7 @@ def window_reduce(e: Emitter, o: ir.Operation) -> Result | None:
 @emits(F.AvgPool)
 def avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
     if not _plain(o):
-        return None
+        return e.traced(lambda x: o.op.decompose(x, *o.params), o.operands)[0]
     kernel, strides, lo, hi, dilations, extra = o.params
     if any(d != 1 for d in dilations):
         return None
