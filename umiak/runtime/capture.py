@@ -285,10 +285,13 @@ class Capture(Tracer):
         """The elements of a captured tensor that is the same in every run; None of others."""
         program = self.builder.program
         for name, argument in program.constants.items():
+            if argument is not value:
+                continue
             x = program.captured[name]
-            if argument is value and x.size <= MOST and not x.dtype.is_packed and self.keeps(x) and not self.is_written(x):
-                with self.paused():
-                    return x.numpy().astype(object)
+            if x.size > MOST or x.dtype.is_packed or not self.keeps(x) or self.is_written(x):
+                return None
+            with self.paused():
+                return x.numpy().astype(object)
         return None
 
     def keeps(self, x: Tensor) -> bool:

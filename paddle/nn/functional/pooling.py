@@ -172,11 +172,11 @@ def _avg_pool(
         return to_last(y, n) if last else y
     kernel, strides, lo, hi, extra = _windows(op_name, n, x, kernel_size, stride, padding, ceil_mode, last)
     # As in the reference framework, pads at the end count up to as many as there are at the beginning.
-    counted = tuple(map(dim.minimum, hi, lo))
+    counted: Any = tuple(map(dim.minimum, hi, lo))
     hi, extra = counted, tuple(e + h - c for e, h, c in zip(extra, hi, counted, strict=True))
     if divisor is None:
         params = kernel, strides, lo, hi, (1,) * n, extra
-        op = _AVG[n, bool(exclusive), any(type(p) is Sym or p for p in lo + hi + extra)]
+        op = _AVG[n, bool(exclusive), any(not isinstance(p, int) or p for p in lo + hi + extra)]
         y = apply(op, (x,), params)
         if key is not None:
             _remember(key, x, op, params)
