@@ -39,6 +39,7 @@ LEFT_OUT = {
     "paddle.nn.layer.transformer.Transformer": "its mask is made of a length",
     "paddle.incubate.autotune.set_config": "loads tensors in other processes, which share memory of the host only",
     "paddle.incubate.async_rows.async_read": "reads memory of the host",
+    "paddle.incubate.async_rows.async_write": "writes to memory of the host",
     "paddle.incubate.random_states.get_rng_state": "names no device: its state is that of the default place",
     "paddle.tensor.from_data.asarray": "shares memory of the host",
     "paddle.tensor.from_data.from_numpy": "shares memory of the host",
