@@ -6,7 +6,6 @@ from paddle._public import need_tensor, public
 from paddle.incubate.nn.attention_masks import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
 from paddle.nn.functional.flash_attention import scaled_dot_product_attention
 from paddle.nn.functional.flashmask import flashmask_attention
-from paddle.tensor._args import create_on
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.util.errors import op_error
@@ -64,6 +63,6 @@ def memory_efficient_attention(
     if not isinstance(attn_bias, AttentionBias):
         kinds = "None, a Tensor or a mask of paddle.incubate.nn.attn_bias"
         raise op_error(TypeError, name, f"an attn_bias that is {kinds}", type(attn_bias).__name__)
-    rows = create_on(query.place, attn_bias.visible, query.shape[1], key.shape[1]).unsqueeze([0, 1])
+    rows = attn_bias.visible(query.shape[1], key.shape[1]).unsqueeze([0, 1])
     rows = rows.expand([query.shape[0], 1, *rows.shape[2:]])
     return flashmask_attention(query, key, value, rows, dropout=p, training=training, softmax_scale=scale)  # type: ignore[return-value]
