@@ -206,7 +206,8 @@ def _padded_first(e: Emitter, o: ir.Operation, kind: str) -> Result | None:
 @emits(F.MaxPool)
 def max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     if not _plain(o):
-        return None if e.reads(o.results[1]) else [_padded_first(e, o, "max"), None]
+        made = None if e.reads(o.results[1]) else _padded_first(e, o, "max")
+        return None if made is None else [made, None]
     kernel, strides, lo, hi, dilations = o.params
     if any(d != 1 for d in dilations):
         return None
