@@ -274,6 +274,7 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe rec
     cdef int64_t dilation[3]
     cdef int i, bad, r = q.nd + 2, first = 0, type = BF16 if dtype == T_BF16 else F32
     cdef int64_t one = 1
+    cdef double shift
     for i in range(q.nd):
         dilation[i] = q.dilation[i] - 1
     x = desc_of(recipe.x, dtype, xs, q.x_by, r)
@@ -293,11 +294,12 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe rec
                     bad = 1
                 elif self.step[i] == STEP_ADD:
                     bad = lib.append_binary(ops, BINARY_ADD, g) if recipe.g == LAST else lib.append_sum(ops, 1, 0, 0)
-                elif self.step[i] == STEP_SCALE or self.step[i] == STEP_SHIFT:
-                    bad = lib.append_eltwise(
-                        ops, ELTWISE_SCALE_AND_SHIFT, self.number[i] if self.step[i] == STEP_SCALE else 1,
-                        self.number[i] if self.step[i] == STEP_SHIFT else 0,
-                    )
+                elif self.step[i] == STEP_SCALE:
+                    shift = self.number[i + 1] if i + 1 < self.steps and self.step[i + 1] == STEP_SHIFT else 0
+                    bad = lib.append_eltwise(ops, ELTWISE_SCALE_AND_SHIFT, self.number[i], shift)
+                elif self.step[i] == STEP_SHIFT:
+                    if i == 0 or self.step[i - 1] != STEP_SCALE:
+                        bad = lib.append_eltwise(ops, ELTWISE_SCALE_AND_SHIFT, 1, self.number[i])
                 elif self.step[i] == STEP_HARD_SWISH:
                     bad = lib.append_eltwise(ops, ELTWISE_HARD_SWISH, 1.0 / 6, 0.5)
                 else:

@@ -1,7 +1,8 @@
 /* Convolutions of one channel each, of float32 or bfloat16, in float32: images have channels last, a vector is of channels.
  *
- * A unit of work is a vector of channels over some rows of an image. Its kernels are spread into vectors first; then each
- * row of results is made from left to right, `SIDE` places at once where all taps see the image.
+ * Kernels are spread into vectors first. A unit of work is a vector of channels over some rows of a block of columns as
+ * wide as what is made at once, `SIDE` places that see no pads; the vectors of a block follow each other. So a block is
+ * read from the L2 cache once, line after line, and few pages are in use.
  */
 #pragma once
 #include <stdint.h>
@@ -15,17 +16,18 @@ typedef struct {
     int64_t w_c, w_h, w_w;        /* strides of w in elements */
     int relu, hard_swish;         /* one of them, after the bias; then results are scaled and shifted */
     float scale, shift;
-    int64_t rows, bands, vectors; /* rows of y of a unit, units along them, and along channels */
+    int64_t inner, outer;         /* places across from the one to the other see no pads beside the image */
+    int64_t rows, bands, blocks, vectors; /* rows of y of a unit; units along rows, along columns and along channels */
+    float *taps;                  /* of all vectors */
     int64_t units, parts;
 } Depthwise;
 
 typedef int (*depthwise_part)(void *job, int64_t part);
 typedef struct { /* for one set of instructions */
-    int lanes;
+    int lanes, side;
+    void (*spread)(const Depthwise *q);
     depthwise_part work;
 } DepthwiseKernels;
-
-enum { DEPTHWISE_TAPS = 49 }; /* at most */
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
@@ -45,8 +47,6 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define MAX _mm512_max_ps /* the second where either is NaN */
 #define MIN _mm512_min_ps
 #define MUL _mm512_mul_ps
-#define ADD _mm512_add_ps
-#define DIV _mm512_div_ps
 #include "depthwise_items.h"
 
 #define DW(name) depthwise_avx2_##name
@@ -64,8 +64,6 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define MAX _mm256_max_ps
 #define MIN _mm256_min_ps
 #define MUL _mm256_mul_ps
-#define ADD _mm256_add_ps
-#define DIV _mm256_div_ps
 #include "depthwise_items.h"
 
 /* bfloat16, where the processor rounds to it. */
@@ -84,8 +82,6 @@ enum { DEPTHWISE_TAPS = 49 }; /* at most */
 #define MAX _mm512_max_ps
 #define MIN _mm512_min_ps
 #define MUL _mm512_mul_ps
-#define ADD _mm512_add_ps
-#define DIV _mm512_div_ps
 #include "depthwise_items.h"
 
 /* What this processor runs, of bfloat16 where `low`; NULL where it has none of these instructions. */

@@ -4,7 +4,7 @@ in depthwise.h. No sum is divided among threads, so results do not depend on the
 from libc.stdint cimport int64_t
 
 from umiak.backends.cpu.launcher cimport parallel_for, part_t, thread_count
-from umiak.backends.cpu.providers.common cimport threads
+from umiak.backends.cpu.providers.common cimport NO_MEMORY, scratch_alloc, scratch_free, threads
 from umiak.backends.cpu.providers.im2col cimport Geometry
 
 cdef extern from "depthwise.h" nogil:
@@ -16,17 +16,16 @@ cdef extern from "depthwise.h" nogil:
         int64_t n, c, h, width, down, across, kh, kw, sh, sw, top, left, w_c, w_h, w_w
         int relu, hard_swish
         float scale, shift
-        int64_t rows, bands, vectors, units, parts
+        int64_t inner, outer, rows, bands, blocks, vectors, units, parts
+        float* taps
     ctypedef struct DepthwiseKernels:
-        int lanes
+        int lanes, side
+        void (*spread)(const Depthwise* q) noexcept nogil
         part_t work
-    enum:
-        TAPS "DEPTHWISE_TAPS"
     const DepthwiseKernels* depthwise_kernels(int low)
 
 cdef enum:
-    BAND = 16                  # of results, of a unit of work: rows of images are read from the L1 cache by all that see them
-    MOST_PARTS = 4             # of each thread
+    BAND = 16                  # rows of results of a unit of work: rows of images are read from the L1 cache by all that see them
     FEWEST_ACROSS = 20         # places of a row: fewer are mostly beside pads
     WORK = 1 << 16             # multiplications of a part that is worth a thread
 
@@ -44,21 +43,19 @@ cdef bint is_depthwise(const Geometry* q, bint low) noexcept nogil:
     """Return whether this is a convolution of one channel each that we have a kernel for; ``low``: of bfloat16."""
     cdef const DepthwiseKernels* kernels = depthwise_kernels(low)
     cdef int i, last = q.nd - 1
-    cdef int64_t taps = 1
     if not wanted or kernels == NULL or q.nd > 2 or not (q.groups == q.c == q.o) or q.c < kernels.lanes:
         return False
     for i in range(q.nd):
         if q.dilation[i] != 1:
             return False
-        taps *= q.kernel[i]
     # Kernels with 3 taps, and narrow images, the library's primitive reads in a better order.
-    return taps <= TAPS and q.kernel[last] in (5, 7) and q.stride[last] <= 2 and q.out[last] >= FEWEST_ACROSS
+    return q.kernel[last] in (5, 7) and q.stride[last] <= 2 and q.out[last] >= FEWEST_ACROSS
 
 
 cdef int by_depthwise(const Geometry* q, bint low, const void* x, const void* w, void* g, After after) noexcept nogil:
     cdef const DepthwiseKernels* kernels = depthwise_kernels(low)
     cdef Depthwise d
-    cdef int last = q.nd - 1
+    cdef int last = q.nd - 1, bad
     cdef int64_t most
     d.x, d.w, d.bias, d.y, d.n, d.c = x, w, after.bias, g, q.n, q.c
     d.relu, d.hard_swish, d.scale, d.shift = after.relu, after.hard_swish, after.scale, after.shift
@@ -69,12 +66,23 @@ cdef int by_depthwise(const Geometry* q, bint low, const void* x, const void* w,
     else:
         d.h = d.down = d.kh = d.sh = 1
         d.top = d.w_h = 0
-    d.rows = min(BAND, d.down)
+    d.inner = min((d.left + d.sw - 1) // d.sw, d.across)
+    d.outer = 0 if d.width + d.left < d.kw else min((d.width + d.left - d.kw) // d.sw + 1, d.across)
+    d.inner = min(d.inner, d.outer)
+    # Rows of an image go to threads as the library's do, whose convolutions read them from the caches of the same cores.
+    d.rows = min(BAND, d.down if threads() == 1 or d.n > 1 else (d.down + thread_count() - 1) // thread_count())
     d.bands = (d.down + d.rows - 1) // d.rows
+    d.blocks = max((d.outer - d.inner) // kernels.side, 1)
     d.vectors = (d.c + kernels.lanes - 1) // kernels.lanes
-    d.units = d.n * d.bands * d.vectors
+    d.units = d.n * d.bands * d.blocks * d.vectors
     most = 1 if threads() == 1 else min(
-        MOST_PARTS * thread_count(), d.n * d.down * d.across * d.c * d.kh * d.kw // WORK + 1
+        thread_count(), d.n * d.down * d.across * d.c * d.kh * d.kw // WORK + 1
     )
     d.parts = min(d.units, most)
-    return kernels.work(&d, 0) if d.parts == 1 else parallel_for(kernels.work, &d, d.parts)
+    d.taps = <float*>scratch_alloc(d.vectors * kernels.lanes * d.kh * d.kw * sizeof(float))
+    if d.taps == NULL:
+        return NO_MEMORY
+    kernels.spread(&d)
+    bad = kernels.work(&d, 0) if d.parts == 1 else parallel_for(kernels.work, &d, d.parts)
+    scratch_free(d.taps)
+    return bad

@@ -277,7 +277,7 @@ WINO_INLINE void WINO(scatter_to)(const int tile, const int narrow, const Winogr
                     if (q->bias) r[j] = r[j] + bias;
                     if (beside && inside) r[j] = r[j] + WINO(load)(narrow, beside + at + c * bytes);
                     if (q->relu) r[j] = MAX(ZERO(), r[j]);
-                    if (q->hard_swish) r[j] = r[j] * MIN(SET(6), MAX(ZERO(), r[j] + SET(3))) / SET(6);
+                    if (q->hard_swish) r[j] = r[j] * MIN(SET(1), MAX(ZERO(), r[j] * SET(1.0f / 6) + SET(0.5f)));
                     if (q->scaled) r[j] = r[j] * SET(q->scale) + SET(q->shift);
                     if (inside) WINO(store)(narrow, to + at, r[j]);
                 }
