@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from umiak.compiler.loop.functions.building_blocks import (
     LOG2_E,
     Builder,
@@ -50,19 +52,26 @@ def exp_within(x: Node) -> Node:
     return call("ldexp", exp_reduced(r), n)
 
 
+def _or_zero(x: Node, low: float, f: Callable[[Node], Node]) -> Node:
+    """``f(x)``; 0 below ``low``, where it is not computed: a result that underflows takes processors of Intel a hundred
+    times as long, and masked scores are far below."""
+    below = lt(x, low)
+    return select(below, 0.0, f(select(below, 0.0, x)))
+
+
 def exp(x: Node) -> Node:
     low, high = pick(x, EXP_RANGE_F32, EXP_RANGE_F64)
-    return exp_within(at_most(at_least(x, low), high))
+    return _or_zero(x, low, lambda y: exp_within(at_most(y, high)))
 
 
 def exp2(x: Node) -> Node:
-    return exp2_near(at_most(at_least(x, pick(x, -151.0, -1076.0)), pick(x, 129.0, 1025.0)))
+    return _or_zero(x, pick(x, -151.0, -1076.0), lambda y: exp2_near(at_most(y, pick(x, 129.0, 1025.0))))
 
 
 def expm1(x: Node) -> Node:
     """2**n (exp(r) - 1) + (2**n - 1), in halves: 2**n may overflow where the result does not."""
-    low, high = pick(x, EXP_RANGE_F32, EXP_RANGE_F64)
-    n, r = reduce(at_most(at_least(x, low), high))
+    _, high = pick(x, EXP_RANGE_F32, EXP_RANGE_F64)
+    n, r = reduce(at_most(at_least(x, pick(x, -20.0, -40.0)), high))  # from there it rounds to -1
     p = fma(polynomial(r, pick(x, _EXP_F32, _EXP_F64)), mul(r, r), r)
     half = call("ldexp", number(x, 1.0), sub(n, 1.0))
     # Where n = 0, half of a denormal would not be exact.
@@ -73,7 +82,7 @@ def expm1(x: Node) -> Node:
 def logistic(x: Node) -> Node:
     """1 - z / (1 + z) with z = exp(-|x|), times z for negative x: nothing overflows, small results keep precision."""
     low, _ = pick(x, EXP_RANGE_F32, EXP_RANGE_F64)
-    z = exp_within(at_least(neg(magnitude(x)), low))
+    z = _or_zero(neg(magnitude(x)), low, exp_within)
     factor = select(lt(x, 0.0), z, 1.0)
     return fma(neg(factor), div(z, add(z, 1.0)), factor)
 
