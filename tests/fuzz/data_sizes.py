@@ -168,8 +168,8 @@ def same(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> bool:
     return all(a.shape == b.shape and np.allclose(a, b, 1e-4, 1e-4) for a, b in zip(found, wanted, strict=True))
 
 
-def session(prefix: str) -> Callable[[Any], Sequence[Any]] | None:
-    """The model in ONNX Runtime; None if ONNX cannot say it."""
+def session(prefix: str) -> Callable[..., Sequence[Any]] | None:
+    """The model of inputs ``x`` and ``y``, or of one of them, in ONNX Runtime; None if ONNX cannot say it."""
     import onnxruntime
 
     values = prefix + ".pdiparams"
@@ -182,7 +182,12 @@ def session(prefix: str) -> Callable[[Any], Sequence[Any]] | None:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4
     made = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return lambda x: [paddle.to_tensor(y) for y in made.run(None, {g.name: x.numpy() for g in made.get_inputs()})]
+
+    def run(*xs: Any) -> Sequence[Any]:
+        given = dict(zip("xy", xs, strict=False))
+        return [paddle.to_tensor(y) for y in made.run(None, {g.name: given[g.name].numpy() for g in made.get_inputs()})]
+
+    return run
 
 
 def check(
@@ -227,13 +232,16 @@ def check(
     return None
 
 
-def reduced(seed: int, wrong: str, only: Sequence[str] = WAYS) -> str:
-    """What is wrong with a function that has no line too many."""
-    text, fewer = written(seed), True
+def reduced(
+    check: Callable[..., str | None], text: str, seed: int, wrong: str, only: Sequence[str], first: int = 4
+) -> str:
+    """What is wrong with a function that has no line too many. ``check``: as that of this module; ``first``: the line
+    behind its head."""
+    fewer = True
     kind = wrong.rpartition(f", seed {seed}: ")[2][:25]
     while fewer:
         fewer, lines = False, text.splitlines(keepends=True)
-        for i in range(4, len(lines)):
+        for i in range(first, len(lines)):
             shorter = "".join(lines[:i] + lines[i + 1 :])
             try:
                 found = check(seed, None, only, shorter)
@@ -259,7 +267,7 @@ def main() -> None:
         text = check(seed, tally, only)
         if text is not None:
             tally["different"] += 1
-            print(f"{text if asked.no_shrink else reduced(seed, text, only)}\n", flush=True)
+            print(f"{text if asked.no_shrink else reduced(check, written(seed), seed, text, only)}\n", flush=True)
     for what, count in sorted(tally.items()):
         print(f"{count:7} {what}")
     raise SystemExit(bool(tally["different"]))

@@ -36,14 +36,20 @@ class ByLibrary(Net):
         return self.sum(x, y) * (2 if dim.eq(x.shape[0], 1) else 3)
 
 
+@paddle.jit.not_to_static
+def factor(n):
+    """Code that is called as it is goes one way."""
+    return 2 if n > 1 else 3
+
+
 class ByBranch(Net):
     def forward(self, x, y):
-        return self.sum(x, y) * (2 if x.shape[0] > 1 else 3)
+        return self.sum(x, y) * factor(x.shape[0])
 
 
 class OfWhatNothingReads(Net):
     def forward(self, x, y):
-        return self.sum(y, y) * (2 if x.shape[0] > 1 else 3)
+        return self.sum(y, y) * factor(x.shape[0])
 
 
 class OfTwo(Net):

@@ -13,13 +13,25 @@ iteration of that one: it is recomputed instead, from its operands, where its gr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from umiak import ops as F
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, reads_number, scalars_of, walk
+from umiak.ir.program import (
+    Block,
+    Operation,
+    Program,
+    Value,
+    bound,
+    is_pure,
+    reads_number,
+    scalars_of,
+    walk,
+    way_condition,
+)
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 from umiak.ops.control import Cond, Scan, While
@@ -56,12 +68,14 @@ class _Half:
         wrt: Sequence[int],
         present: Sequence[int],
         derivative: Callable[..., Derivative],
+        way: Any = None,
     ) -> None:
+        """``way``: the condition on sizes under which the region runs, or None."""
         scope = tracer.scope
         program = Program("", region, [], {}, list(scope.symbols), list(scope.guards), list(scope.checks)).copy()
         _mark_recompute(program)
         self.present = [i for i in present if _continuous(region.outputs[i])]
-        with tracer.on_one_way():
+        with tracer.on_one_way(), scope.within(way) if way is not None else nullcontext():
             self.d = derivative(program, wrt, self.present, scope=scope)
         self.arguments = len(region.arguments)
         self.outputs = len(region.outputs)
@@ -145,7 +159,7 @@ def _cond(
 ) -> list[Any]:
     wrt = [i for i, need in enumerate(needs[1:]) if need]
     present = [i for i, g in enumerate(grads) if g is not None]
-    halves = [_Half(tracer, r, wrt, present, derivative) for r in o.regions]
+    halves = [_Half(tracer, r, wrt, present, derivative, way_condition(o, k)) for k, r in enumerate(o.regions)]
     n = len(o.results)
     own = [list(h.d.forward.outputs[n:]) for h in halves]
     if any(own):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from umiak.compiler.calls import call_program, scalars_in
 from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
-from umiak.ir.program import Block, Operation, Program, Value, bound, bound_within
+from umiak.ir.program import Block, Operation, Program, Value, bound, bound_within, way_condition
 from umiak.ir.scope import Check, symbols_of
 
 
@@ -86,11 +86,11 @@ def control_flow(
     inputs: Sequence[Value],
     results: Sequence[Value | None],
     donate: Mapping[int, Value | None],
-    lower: Callable[[Block], Any],
+    lower: Callable[[Block, Any], Any],
     due: Callable[[Sequence[Operation]], tuple[Check, ...]] = lambda operations: (),
 ) -> ControlFlow:
-    """``donate``: as for ``call_program``; ``lower`` gives what stands for a region, ``due`` what is to be tested
-    behind operations (:class:`Checks`)."""
+    """``donate``: as for ``call_program``; ``lower`` gives what stands for a region, which runs under a condition on
+    sizes or None, ``due`` what is to be tested behind operations (:class:`Checks`)."""
 
     def alone(o: Operation) -> bool:
         return bool(o.regions or bound(o))
@@ -105,7 +105,7 @@ def parted(
     donate: Mapping[int, Value | None],
     alone: Callable[[Operation], bool],
     part: Callable[..., BasicBlock | Piece],
-    lower: Callable[[Block], Any] | None,
+    lower: Callable[[Block, Any], Any] | None,
     due: Callable[[Sequence[Operation]], tuple[Check, ...]],
 ) -> ControlFlow:
     """Operations as parts: each that is ``alone``; of those between ``part(run, reads, wanted, slot, donate)`` makes
@@ -132,7 +132,9 @@ def parted(
         slot.update({id(r): len(slot) + i for i, r in enumerate(wanted)})
         makes = tuple(slot.get(id(r), -1) for o in run for r in o.results)
         if is_alone:
-            regions = tuple(map(lower, run[0].regions)) if lower is not None else ()
+            o = run[0]
+            those = enumerate(o.regions) if lower is not None else ()
+            regions = tuple(lower(r, way_condition(o, k)) for k, r in those)  # type: ignore[misc]
             parts.append(ControlOperation(run[0], regions, mine, makes, due(run)))
         else:
             parts.append(part(run, reads[at], wanted, slot, {

@@ -19,7 +19,7 @@ from umiak.compiler.overlap import overlapped
 from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.compiler.simplify import duplicate_views, simplify
 from umiak.core.call_program import CallProgram
-from umiak.ir.expr import Sym
+from umiak.ir.expr import Sym, disjunction, negate
 from umiak.ir.program import Block, Operation, Program, Value, bound, bound_within, extract, reads_number
 from umiak.ir.registry import REGISTRY
 from umiak.ir.scope import Check, symbols_of
@@ -51,7 +51,7 @@ def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     return Lowered(_calls(operations, program.inputs, wanted, symbols), tuple(symbols))
 
 
-def _plain(region: Block) -> ControlFlow:
+def _plain(region: Block, way: Any = None) -> ControlFlow:
     wanted = [v if type(v) is Value else None for v in region.outputs]
     return control_flow(live(region.operations, wanted, effects=True), region.arguments, wanted, {}, _plain)
 
@@ -83,18 +83,29 @@ class _Regions:
         self.program, self.backend = program, backend
         self.inside = inside  # the numbers that are not known before it
         self.conditions = conditions
+        self.ways: list[Sym] = []  # the conditions under which the region at hand runs
 
-    def lower(self, block: Block) -> ControlFlow:
+    def lower(self, block: Block, way: Any = None) -> ControlFlow:
+        """``way``: the condition on sizes under which a region runs, or None."""
+        before = self.ways
+        self.ways = before if way is None else [*before, way]
+        try:
+            return self._lower(block)
+        finally:
+            self.ways = before
+
+    def _lower(self, block: Block) -> ControlFlow:
         program = self.program
         wanted = [v if type(v) is Value else None for v in block.outputs]
-        known = [*program.guards, *self.conditions]
+        known = [*program.guards, *self.conditions, *self.ways]
         body = Program(program.name, block, symbols=program.symbols, guards=known, checks=program.checks)
         if any(map(reads_number, block.operations)):
             return _Pieces(body, self.backend, self.inside | bound_within(block.operations), region=True).flow(wanted)
         operations, inputs, results, more, _ = _fused(body, wanted, self.backend, {})
         if any(s in self.inside for s in symbols_of(tuple(more))):  # known too late
             return _plain(block)
-        self.conditions.extend(more)
+        elsewhere = [negate(w) for w in self.ways]
+        self.conditions.extend(disjunction(*elsewhere, c) for c in more)  # type: ignore[misc]
         return control_flow(operations, inputs, results, {}, self.lower)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
-from umiak.ir.expr import Sym
+from umiak.ir.expr import Sym, conjunction, disjunction, negate
 from umiak.ir.program import Operation, Value
 
 MOST = 64  # elements of a tensor, which has as many sizes at most
@@ -256,6 +256,9 @@ _RULES: dict[str, Callable[..., Any]] = {
     "le": _pointwise(operator.le),
     "gt": _pointwise(operator.gt),
     "ge": _pointwise(operator.ge),
+    "logical_and": _pointwise(conjunction),
+    "logical_or": _pointwise(disjunction),
+    "logical_not": _pointwise(negate),
     "where": _pointwise(dim.where),
     "sum": _reduced(operator.add, 0),
     "prod": _reduced(operator.mul, 1),

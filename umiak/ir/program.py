@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from umiak.ir import printer
-from umiak.ir.expr import Sym
+from umiak.ir.expr import Sym, negate
 from umiak.ir.meta import Meta, identity
 from umiak.ir.scope import Check, substitute, symbols_of
 from umiak.util.errors import Line
@@ -321,6 +321,16 @@ def bound_within(operations: Iterable[Operation]) -> set[Sym]:
 def reads_number(operation: Operation) -> bool:
     """Does a call read from data the value that it gives to a symbol? What reads the symbol has to come behind it."""
     return bool(bound(operation)) and not (operation.regions and not getattr(operation.op, "grown", ()))
+
+
+def way_condition(operation: Operation, way: int) -> Any:
+    """The condition on sizes and other numbers under which region number ``way`` of a branch runs; None where data
+    decide, and for regions of loops."""
+    flag = operation.operands[0] if operation.name == "cond" else None
+    made = flag.operation if type(flag) is Value else None
+    if made is None or made.name != "full" or type(made.operands[0]) is not Sym:
+        return None
+    return made.operands[0] if way == 0 else negate(made.operands[0])
 
 
 def scalars_of(operation: Operation) -> dict[Sym, None]:

@@ -11,10 +11,11 @@ rewritten one and returns their results. Tables add: ``rewrite(program, CAST_RUL
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from typing import Any, TypeAlias
 
 from umiak.ir.builder import Builder
-from umiak.ir.program import Block, Operand, Operation, Program, Value, Write
+from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, way_condition
 
 Build: TypeAlias = Callable[..., "tuple[Value, ...]"]
 Rule: TypeAlias = Callable[[Operation, Build], "Sequence[Operand] | Operand | None"]
@@ -46,11 +47,15 @@ class Sweep:
         operands = [self.current(x) for x in o.operands] if operands is None else operands
         if self.in_place:
             o.operands = tuple(operands)
-            for region in o.regions:
-                self.block(region)
+            for way in range(len(o.regions)):
+                self.region(o, way)
             self.out.append(o)
             return o
         return self.put(o, o.over(operands))
+
+    def region(self, o: Operation, way: int) -> None:
+        """A region of an operation, in place."""
+        self.block(o.regions[way])
 
     def put(self, o: Operation, replacement: Operation) -> Operation:
         """``replacement`` takes the place of ``o``."""
@@ -136,6 +141,11 @@ class _Rules(Sweep):
         program.guards = list(self.builder.scope.guards)
         program.checks = list(self.builder.scope.checks)
         return program
+
+    def region(self, o: Operation, way: int) -> None:
+        condition = way_condition(o, way)
+        with self.builder.scope.within(condition) if condition is not None else nullcontext():
+            super().region(o, way)
 
     def build(self, op: Any, operands: Iterable[Operand], params: Iterable[Any] = ()) -> tuple[Value, ...]:
         operation = self.builder.make(op, operands, params)

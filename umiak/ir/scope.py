@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice, product
+from types import MappingProxyType
 from typing import Any
 
 from umiak.ir import expr
@@ -26,8 +28,8 @@ class Check:
 
     @property
     def steers(self) -> bool:
-        """Has code made it by a branch on a size? The program is another one where it does not hold."""
-        return self.message.startswith(RECORDED_FOR)
+        """Has code made it by a branch on a size? The program is another one, or none, where it does not hold."""
+        return self.message.startswith((RECORDED_FOR, RAISES))
 
     def failure(self, values: Mapping[Sym, Any]) -> str:
         """The text of an error where it does not hold for these values of symbols."""
@@ -47,6 +49,8 @@ def specialise_zero_one(hint: int) -> bool:
 
 # How messages begin of checks that code has made by a branch on a size.
 RECORDED_FOR = "the program was recorded for sizes with"
+# ... and of those of sizes for which the code raises an exception.
+RAISES = "the code raises"
 
 
 class Scope:
@@ -77,8 +81,13 @@ class Scope:
         self.locate: Callable[[], Line | None] | None = None  # says where the user's source is now
         # Where a condition holds in a part of the program alone: tests it there, and says so.
         self.local: Callable[[Sym, str], bool] | None = None
+        # The conditions on sizes under which the part runs that is being recorded: see `within`.
+        self.ways: tuple[Sym, ...] = ()
         self._facts: set[Sym] = set()
         self._equal: dict[Sym, Any] = {}
+        # By symbol, what is known of it: a symbol of a smaller range, or, there, what it is equal to. It serves to
+        # decide conditions alone, so that both ways of a branch have one shape where they can.
+        self._narrowed: dict[Sym, Any] = {}
         self._outer: list[Scope | None] = []
 
     def __enter__(self) -> Scope:
@@ -143,6 +152,9 @@ class Scope:
             return True
         if condition.op == "and" and all(self.decide(c) for c in condition.args):
             return True
+        if self._narrowed:
+            narrow = substitute(substitute(condition, self._narrowed), self._narrowed)
+            return None if type(narrow) is Sym else bool(narrow)
         return None
 
     def guard(self, condition: Sym) -> bool:
@@ -162,36 +174,51 @@ class Scope:
             return
         if not lines and self.locate is not None:
             lines = shown(self.locate())
-        self.checks.append(Check(condition, message, lines))
+        required = expr.disjunction(*map(expr.negate, self.ways), condition)
+        self.checks.append(Check(required, message, lines))  # type: ignore[arg-type]
         self._assume(condition)
+
+    @contextmanager
+    def within(self, condition: Sym) -> Iterator[None]:
+        """A part of the program that runs where a condition holds, which is known there; what it requires is required
+        of sizes for which the condition holds."""
+        before = self.ways, set(self._facts), dict(self._equal), dict(self._narrowed), len(self.checks)
+        self.ways = (*self.ways, condition)
+        self._assume(self.simplify(condition))
+        try:
+            yield
+        finally:
+            self.ways, self._facts, self._equal, self._narrowed, n = before
+            for check in self.checks[n:]:
+                self._assume(check.condition)
 
     @contextmanager
     def part(self, local: Callable[[Sym, str], bool]) -> Iterator[None]:
         """A part of the program, which may not run: conditions that ``local`` tests there hold nowhere else."""
-        before = self.local, set(self._facts), dict(self._equal), len(self.checks)
+        before = self.local, set(self._facts), dict(self._equal), dict(self._narrowed), len(self.checks)
         self.local = local
         try:
             yield
         finally:
-            self.local, self._facts, self._equal, n = before
+            self.local, self._facts, self._equal, self._narrowed, n = before
             for check in self.checks[n:]:
                 self._assume(check.condition)
 
     def met(self) -> Callable[[], None]:
         """Note the conditions met so far; a call of the result forgets those met since."""
         guards, checks = len(self.guards), len(self.checks)
-        before = self.steered, set(self._facts), dict(self._equal)
+        before = self.steered, set(self._facts), dict(self._equal), dict(self._narrowed)
 
         def back() -> None:
             del self.guards[guards:], self.checks[checks:]
-            self.steered, self._facts, self._equal = before
+            self.steered, self._facts, self._equal, self._narrowed = before
 
         return back
 
     def assume_as_example(self, condition: Sym) -> bool:
         """Settle a condition as it is for the example, and have the program test that it is so."""
         condition = self.simplify(condition)
-        value = as_example(condition)
+        value = self._as_example(condition)
         held = condition if value else expr.negate(condition)
         # Sizes may be declared; what data decide may not.
         other = "Declare the size, or record another program"
@@ -200,6 +227,22 @@ class Scope:
             other = "Data decide it: write the branch as paddle.static.nn.cond, the loop as while_loop"
         self.check(held, f"{RECORDED_FOR} {held}. {other}")  # type: ignore[arg-type]
         return bool(value)
+
+    def _as_example(self, condition: Sym) -> bool:
+        """Return what a condition is for usual sizes out of those for which the part runs that is being recorded."""
+        steering = symbols_of(self.ways)
+        if steering.keys().isdisjoint(symbols_of(condition)):
+            return as_example(condition)
+        choices = [_candidates(self._narrowed.get(s, s)) for s in steering]
+        for sizes in islice(product(*choices), _MOST_EXAMPLES):
+            given = dict(zip(steering, sizes, strict=True))
+            if all(as_example(w, given) for w in self.ways):
+                return as_example(condition, given)
+        return as_example(condition)
+
+    def know(self, condition: Bool) -> None:
+        """Take for granted what holds by the way the program is made: nothing tests it."""
+        self._assume(self.simplify(condition))
 
     def assume_guard(self, condition: Sym) -> None:
         """Take over a guard that was recorded before."""
@@ -215,9 +258,18 @@ class Scope:
         if type(condition) is not Sym:
             return
         self._facts.add(condition)
+        if self.ways:
+            for fact in [f for f in self._facts if f.op == "or"]:
+                self._conclude(fact)
+        if condition.op == "or":
+            self._conclude(condition)
         if condition.op == "and":
             for part in condition.args:
                 self._assume(self.simplify(part))  # the parts before it may have been equalities
+        if self.ways or self.by_example:
+            self._narrow(condition)
+        if self.ways:
+            return
         if condition.op != "eq" or any(expr.kind_of(a) == "float" for a in condition.args):
             return
         left, right = condition.args
@@ -234,6 +286,41 @@ class Scope:
             if len(parts) == 2 and len(others) == 1:
                 self._equal[wide] = size
                 self._assume(expr.disjunction(expr.compare_eq(others[0], size), expr.compare_eq(others[0], 1)))
+
+    def _conclude(self, fact: Sym) -> None:
+        """Of several conditions one holds: assume it where the others are known not to."""
+        left = [c for c in fact.args if expr.negate(c) not in self._facts]
+        if len(left) == 1 and left[0] not in self._facts:
+            self._assume(self.simplify(left[0]))
+
+    def _narrow(self, condition: Sym) -> None:
+        """Note what a condition says of a symbol."""
+        if condition.op not in ("le", "ne", "eq") or not any(_is_size(a) for a in condition.args):
+            return
+        a, b = condition.args
+        if condition.op == "eq":
+            if not self.ways:
+                return  # all is written with what is equal
+            old, new = (b, a) if _is_size(b) else (a, b)
+            if old not in symbols_of(new) and expr.kind_of(new) == "int":
+                self._narrowed[old] = new
+            return
+        symbol, n = (a, b) if _is_size(a) else (b, a)
+        now = self._narrowed.get(symbol, symbol)
+        if type(n) is not int or not _is_size(now):
+            return
+        lo, hi = now.lo, now.hi
+        if condition.op == "ne":
+            lo, hi = lo + (lo == n), hi - (hi == n)
+        else:
+            lo, hi = (lo, min(hi, n)) if symbol is a else (max(lo, n), hi)
+        if lo <= hi:
+            bounds = (None if lo == -expr.INF else int(lo)), (None if hi == expr.INF else int(hi))
+            self._narrowed[symbol] = expr.symbol(now.name, now.hint, *bounds)
+
+
+def _is_size(x: Any) -> bool:
+    return type(x) is Sym and x.op == "symbol" and x.kind == "int"
 
 
 class _Slot(threading.local):
@@ -335,9 +422,21 @@ def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:
 EXAMPLE = 5040
 
 
-def as_example(condition: Bool) -> bool:
-    """Return what a condition is where all sizes are the example."""
-    value = substitute(condition, dict.fromkeys(symbols_of(condition), EXAMPLE))
+_MOST_EXAMPLES = 4096  # combinations of sizes that are tried
+
+
+def _candidates(size: Any) -> list[int]:
+    """Sizes in the range of a symbol, from the usual ones to those that are none; a number alone."""
+    if type(size) is int:
+        return [size]
+    ends = [int(n) + i for n in (size.lo, size.hi) if abs(n) != expr.INF for i in (0, 1, -1, 2, -2)]
+    those = [EXAMPLE, *range(EXAMPLE + 1, EXAMPLE + 4), 7, 6, 5, 4, 3, 2, *ends, 1, 0]
+    return [n for n in dict.fromkeys(those) if size.lo <= n <= size.hi]
+
+
+def as_example(condition: Bool, given: Mapping[Sym, int] = MappingProxyType({})) -> bool:
+    """Return what a condition is where all sizes are the example, but those that are ``given``."""
+    value = substitute(condition, {**dict.fromkeys(symbols_of(condition), EXAMPLE), **given})
     if type(value) is Sym:
         raise TypeError(f"the condition {condition} is not known while the program is built")
     return bool(value)

@@ -383,6 +383,10 @@ class Tracer:
         """Do data decide a symbolic number, rather than sizes of inputs?"""
         return False
 
+    def takes_both_ways(self, number: Sym) -> bool:
+        """Are both ways of a branch of the user's on a symbolic number recorded, rather than one that is guarded?"""
+        return False
+
     def on_one_way(self) -> AbstractContextManager[Any]:
         """While what belongs to one way of a branch is recorded: what it requires of numbers that data decide is tested
         there."""

@@ -181,12 +181,16 @@ class ProgramTracer(Capture):
 
     @contextmanager
     def on_one_way(self) -> Iterator[None]:
-        with self.scope.part(self._require):
+        with self.scope.part(self._is_local):
             yield
+
+    def _is_local(self, condition: Sym, message: str) -> bool:
+        """Do data decide a condition, or whether the program comes where it is required?"""
+        return any(map(self.from_data, (condition, *self.scope.ways)))
 
     def _require(self, condition: Sym, message: str) -> bool:
         """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
-        if not self.from_data(condition):
+        if not self._is_local(condition, message):
             return False
         line = self.scope.locate() if self.scope.locate is not None else None
         place = line if isinstance(line, tuple) else ()
@@ -195,6 +199,10 @@ class ProgramTracer(Capture):
 
     def from_data(self, number: Sym) -> bool:
         return not self.scope.bound.isdisjoint(symbols_of(number))
+
+    def takes_both_ways(self, number: Sym) -> bool:
+        condition = number if number.kind == "bool" else number != 0
+        return not (number.hinted or type(condition) is bool or self.scope.decide(condition) is not None)
 
     def read(self, x: SymTensor) -> Any:
         """The integer in a tensor of one element."""

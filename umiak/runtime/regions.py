@@ -9,6 +9,7 @@ it is traced again until nothing is new.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from umiak import ops as F
@@ -17,7 +18,8 @@ from umiak.core import dtype as dt
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.ir.expr import Sym
+from umiak.ir.elements import known_elements
+from umiak.ir.expr import Sym, negate
 from umiak.ir.meta import Meta
 from umiak.ir.program import Block, Operation, Value, bound, free, walk
 from umiak.ir.rewrite import Sweep
@@ -193,6 +195,33 @@ def _flag(op_name: str, tracer: Tracer, x: Any) -> SymTensor:
     return tracer.tensor(x)
 
 
+def condition_of(flag: Tensor, guards: bool = False) -> Any:
+    """What a condition is, if sizes alone decide it in a static program: a bool where they are known, otherwise an
+    expression of them. None for another one. ``guards``: a captured function guards what it is."""
+    tracer = current()
+    if not (tracer.static or (guards and tracer.captures)) or any(type(n) is not int or n != 1 for n in flag.shape):
+        return None
+    # Elements of tensors may change between runs of a static program.
+    constant = (lambda _: None) if tracer.static else tracer.constant  # type: ignore[attr-defined]
+    elements = known_elements(tracer.tensor(flag).value, constant)
+    if elements is None:
+        return None
+    x = elements.flat[0]
+    if type(x) is Sym:
+        x = tracer.scope.simplify(x if x.kind == "bool" else x != 0)
+    if type(x) is not Sym or x.hinted:
+        return bool(x)
+    known = tracer.scope.decide(x)
+    return x if known is None else known
+
+
+def _on_way(tracer: Tracer, condition: Any, holds: bool) -> AbstractContextManager[Any]:
+    """While the way is recorded that a program takes where a condition holds, or does not."""
+    if type(condition) is not Sym:
+        return nullcontext()
+    return tracer.scope.within(condition if holds else negate(condition))  # type: ignore[arg-type]
+
+
 def _results(tracer: Tracer, values: Sequence[Value], stops: Sequence[bool]) -> list[SymTensor]:
     flows = context.current().grad_enabled
     out = []
@@ -319,11 +348,15 @@ def branch(
     """
     tracer = current()
     flag = _flag("cond", tracer, pred)
+    condition = condition_of(flag)
+    if type(condition) is Sym:
+        flag = tracer.tensor(F.full(condition, shape=(), dtype=dt.bool))
     before = words(tracer)
     bodies: list[_Body] = []
     drawn: list[dict[int, Any]] = []
-    for function in (then, other):
-        bodies.append(_Body(tracer, lambda _, run=function: list(run())))  # type: ignore[misc]
+    for holds, function in ((True, then), (False, other)):
+        with _on_way(tracer, condition, holds):
+            bodies.append(_Body(tracer, lambda _, run=function: list(run())))  # type: ignore[misc]
         drawn.append(_drawn(tracer, before))
         set_words(tracer, before)
         _steady("cond", drawn[-1], _inside(bodies[-1].block))

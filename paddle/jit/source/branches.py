@@ -9,11 +9,12 @@ from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
-from paddle.jit.source.raising import as_operation
-from paddle.jit.source.values import Unusable, asked, holds, is_unknown, truth
+from paddle.jit.source.raising import as_operation, require_sizes
+from paddle.jit.source.values import Unusable, holds, is_unknown, settled, truth
 from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor, current
 from umiak.runtime import regions
 
@@ -31,7 +32,7 @@ def if_(
     test: Any, then: Callable[[], Left | None], other: Callable[[], Left | None] | None, names: Sequence[str]
 ) -> Left | None:
     """An ``if`` statement."""
-    test = asked(test)
+    test = settled(test)
     if not is_unknown(test):
         if holds(test):
             return then()
@@ -55,7 +56,7 @@ def then(
 
 def choose(test: Any, a: Callable[[], Any], b: Callable[[], Any]) -> Any:
     """A conditional expression."""
-    test = asked(test)
+    test = settled(test)
     if not is_unknown(test):
         return a() if holds(test) else b()
     return value_of(truth(test), a, b, "the conditional expression")
@@ -106,14 +107,14 @@ def _branch(
     places = places_of([then, other, *functions], names, where)
     before = Snapshot(places, unread([then, other, *functions], names))
     ways: list[_Way] = []
-    join = Join(where)
+    join = Join(where, regions.condition_of(pred))
     joined: list[Any] = []
 
     def traced(block: Callable[[], Left | None] | None) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             x = None
             try:
-                with as_operation() as raised:
+                with as_operation(records=type(join.condition) is not Sym) as raised:
                     x = None if block is None else block()
                 held = [p.get() for p in places]
                 before.check_others(where)
@@ -146,6 +147,9 @@ def _branch(
                 place.set(new)
     if ways[0].raises and ways[1].raises:
         raise ways[1].raises  # the program does not come behind it
+    for way, holds_there in zip(ways, (False, True), strict=True):
+        if way.raises:
+            require_sizes(join.condition, holds_there, way.raises)
     return left(join.filled(kind, results), join.filled(value, results))
 
 

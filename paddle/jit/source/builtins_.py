@@ -11,7 +11,7 @@ from typing import Any
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.iterables import Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
-from paddle.jit.source.logic import and_, or_
+from paddle.jit.source.logic import and_, are_integers, or_
 from paddle.jit.source.values import asked, in_region, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
@@ -63,7 +63,7 @@ def are_open_sizes(those: Any) -> bool:
     """Return whether integers are symbolic and no guard may tell which of them is larger."""
     if not any(type(x) is Sym and not x.hinted for x in those):
         return False
-    return all(type(x) is int or (type(x) is Sym and x.kind == "int") for x in those)
+    return are_integers(those)
 
 
 def _extreme(function: Callable[..., Any], op: Any, of_sizes: Callable[[Any, Any], Any]) -> Callable[..., Any]:

@@ -64,7 +64,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
-        if len(node.ops) == 1 or _binds(node.comparators):
+        if (len(node.ops) == 1 and not _of_sizes(node)) or _binds(node.comparators):
             return node
         symbols = build.at(build.names([_SYMBOLS[type(op)] for op in node.ops]), node)
         return self.helper("compare", node, symbols, node.left, *map(build.thunk, node.comparators))
@@ -92,6 +92,15 @@ class Expressions(ast.NodeTransformer):
         node.bases = [self.visit(x) for x in node.bases]
         node.body = [self.visit_FunctionDef(s) if isinstance(s, ast.FunctionDef) else s for s in node.body]
         return node
+
+
+def _of_sizes(node: ast.Compare) -> bool:
+    """Return whether a comparison may be one of shapes, or of a size with several, whose truth Python itself asks."""
+    if isinstance(node.ops[0], (ast.In, ast.NotIn)):
+        return isinstance(node.comparators[0], (ast.Tuple, ast.List))
+    if not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        return False
+    return any(isinstance(x, ast.Attribute) and x.attr == "shape" for x in ast.walk(node))
 
 
 def _binds(operands: Sequence[ast.expr]) -> bool:

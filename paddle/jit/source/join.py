@@ -11,8 +11,10 @@ from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
-from umiak.ir.expr import Sym
+from umiak.ir.expr import Sym, kind_of, negate, where
 from umiak.ir.meta import Meta
+from umiak.ir.scope import symbols_of
+from umiak.ir.tracer import current
 from umiak.runtime.regions import joinable, number
 from umiak.util import pytree
 
@@ -52,11 +54,9 @@ def equal(x: Any, y: Any) -> bool:
 
 def rank(x: Any) -> int | None:
     """Bool, int, float as 0, 1, 2: which kind of number a value is; None for another value."""
-    if isinstance(x, bool):
-        return 0
-    if isinstance(x, int) or (type(x) is Sym and x.kind == "int"):
-        return 1
-    return 2 if isinstance(x, float) else None
+    if not isinstance(x, (bool, int, float, Sym)):
+        return None
+    return ("bool", "int", "float").index(kind_of(x))
 
 
 def rank_of(dtype: DType) -> int:
@@ -74,10 +74,13 @@ def meta_of(x: Any) -> Meta:
 
 class Join:
     """Collects pairs of tensors, of which an operation makes one each. What it returns has a :class:`_Pair` for each;
-    ``filled(value, results)`` puts these in."""
+    ``filled(value, results)`` puts these in. ``condition``: as ``regions.condition_of`` gives it; of numbers that
+    differ it makes a symbolic one."""
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, condition: Any = None) -> None:
         self.where = where
+        self.condition = condition
+        self._outside = set(current().scope.symbols) if type(condition) is Sym else set()
         self.pairs: list[tuple[Tensor | None, Tensor | None]] = []
         self._known: dict[tuple[int, int], _Pair] = {}
 
@@ -89,6 +92,14 @@ class Join:
             self._known[key] = _Pair(len(self.pairs))
             self.pairs.append((x, y))
         return self._known[key]
+
+    def _number(self, x: Any, y: Any) -> Any:
+        """A number that is ``x`` where the condition holds, else ``y``; None where there is none."""
+        if rank(x) is None or rank(x) != rank(y) or not self._outside.issuperset(symbols_of((x, y))):
+            return None
+        if type(x) is type(y) is bool:
+            return x if x == y else self.condition if x else negate(self.condition)
+        return where(self.condition, x, y)
 
     def leaf(self, x: Any, y: Any) -> Any:
         a, b = isinstance(x, Tensor), isinstance(y, Tensor)
@@ -112,7 +123,11 @@ class Join:
         ys, other = pytree.flatten(y)
         if form != other:
             raise Mismatch(f"{_outline(x)} and {_outline(y)}")
-        return form.unflatten([self.leaf(a, b) for a, b in zip(xs, ys, strict=True)])
+        return form.unflatten([self._item(a, b) for a, b in zip(xs, ys, strict=True)])
+
+    def _item(self, x: Any, y: Any) -> Any:
+        made = self._number(x, y) if type(self.condition) is Sym and not equal(x, y) else None
+        return self.leaf(x, y) if made is None else made
 
     def alone(self, x: Any, first: bool) -> Any:
         """A value that the first way alone has, or the second."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,12 +14,17 @@ from paddle.jit.source.speculation import computed_anyway
 from paddle.jit.source.values import asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
+from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction, negate
 
 Thunk = Callable[[], Any]
 _VALUE = "the value of a logical operator"
 
 
 def _is_in(x: Any, those: Any) -> Any:
+    if _is_open(x) and isinstance(those, (tuple, list)) and are_integers(those):
+        return disjunction(*(compare_eq(x, n) for n in those))
+    if is_unknown(x) and isinstance(those, (tuple, list)) and those and are_integers(those) and _is_one(x):
+        return functools.reduce(F.logical_or, [F.eq(x, n) for n in those])
     return world().call(operator.contains, those, x)
 
 
@@ -26,11 +32,41 @@ def _is_not_in(x: Any, those: Any) -> Any:
     return not_(_is_in(x, those))
 
 
+def are_integers(those: Sequence[Any]) -> bool:
+    """Return whether all are integers, symbolic or not."""
+    return all(type(x) is int or (type(x) is Sym and x.kind == "int") for x in those)
+
+
+def _is_one(x: Any) -> bool:
+    """Has a tensor one element?"""
+    return all(type(n) is int and n == 1 for n in x.shape)
+
+
+def _is_open(x: Any) -> bool:
+    """Is it a size of which no guard may tell what it is?"""
+    return type(x) is Sym and x.kind == "int" and not x.hinted
+
+
+def _equal(x: Any, y: Any) -> Any:
+    """``x == y``; of shapes with open sizes, whether all are equal."""
+    if isinstance(x, (tuple, list)) and type(x) is type(y) and any(map(_is_open, (*x, *y))) and are_integers((*x, *y)):
+        return len(x) == len(y) and conjunction(*map(compare_eq, x, y))
+    return world().call(operator.eq, x, y)
+
+
+def _differ(x: Any, y: Any) -> Any:
+    if isinstance(x, (tuple, list)) and type(x) is type(y):
+        same = _equal(x, y)
+        return negate(same) if type(same) is Sym else world().call(operator.ne, x, y)
+    return world().call(operator.ne, x, y)
+
+
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": _equal, "!=": _differ,
     "is": operator.is_, "is not": operator.is_not,
     "in": _is_in, "not in": _is_not_in,
 }  # fmt: skip
+_OWN = frozenset((_equal, _differ, _is_in, _is_not_in))  # the others are operators of Python's
 
 
 def and_(first: Any, *rest: Thunk) -> Any:
@@ -87,6 +123,7 @@ def _of_flags(x: Any, thunk: Thunk, conjunction: bool, functions: Sequence[Thunk
         first, second = (second_truth, decided) if conjunction else (decided, second_truth)
         return value_of(truth(x), first, second, _VALUE, (), functions)
     y = asked(computed[0])
+    y = holds(y) if type(y) is Sym else y
     if isinstance(y, bool):
         flag = truth(x)
         return flag if y is conjunction else F.full(y, shape=(), dtype=flag.dtype)
@@ -111,8 +148,11 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
     left = first
     for n, (symbol, thunk) in enumerate(zip(symbols, rest, strict=True)):
         right = thunk()
-        x = asked(world().call(_COMPARE[symbol], left, right))
+        of = _COMPARE[symbol]
+        x = of(left, right) if of in _OWN else world().call(of, left, right)
         more = n + 1 < len(rest)
+        if more:
+            x = asked(x)
         if more and is_unknown(x):
             others = rest[n + 1 :]
             return _of_flags(truth(x), partial(compare, symbols[n + 1 :], right, *others), True, others)

@@ -13,6 +13,10 @@ from paddle.jit.source.values import asked, in_region, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
+from umiak.ir.expr import Sym, negate
+from umiak.ir.scope import RAISES
+from umiak.runtime import regions
 
 _COUNT: ContextVar[int] = ContextVar("operations that raise", default=0)
 _MARK = "_raised_at"
@@ -38,6 +42,17 @@ def raised(error: Any, caught: bool) -> Any:
     return error
 
 
+def require_sizes(condition: Any, wanted: bool, error: BaseException) -> bool:
+    """Where sizes alone decide that an exception is raised, require others, which is known from here on. Return whether
+    they do. ``condition``: as ``regions.condition_of`` gives it; ``wanted``: what it is where none is raised."""
+    if type(condition) is not Sym:
+        return False
+    held = condition if wanted else negate(condition)
+    scope = current().trace[-1].scope
+    scope.check(held, f"{RAISES} {type(error).__name__}({', '.join(map(repr, error.args))}) unless {held}")
+    return True
+
+
 def _is_plain(error: BaseException) -> bool:
     """Return whether a program can raise an exception."""
     known = getattr(builtins, type(error).__name__, None) is type(error)
@@ -55,9 +70,15 @@ def count_raised() -> int:
 
 
 class as_operation:
-    """A block whose ``raise`` statements become an operation of the program. ``error``: the one that did."""
+    """A block whose ``raise`` statements become an operation of the program. ``error``: the one that did.
+
+    ``records``: whether there is to be one; :func:`require_sizes` stands for it where sizes alone decide.
+    """
 
     error: BaseException | None = None
+
+    def __init__(self, records: bool = True) -> None:
+        self.records = records
 
     def __enter__(self) -> as_operation:
         return self
@@ -66,13 +87,15 @@ class as_operation:
         place = getattr(error, _MARK, None)
         if error is None or place is None:
             return False
+        self.error = error
+        _COUNT.set(_COUNT.get() + 1)
+        if not self.records:
+            return True
         never = F.full(False, shape=(), dtype=dt.bool)
         # Another one is raised by the run as it was written, which follows one whose program has raised.
         name = type(error).__name__
         kind, args = (name, error.args) if _is_plain(error) else ("RuntimeError", (name,))
         F.require(never, kind=kind, args=args, place=place)
-        self.error = error
-        _COUNT.set(_COUNT.get() + 1)
         return True
 
 
@@ -86,6 +109,8 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
             world().rerun()  # the run as it was written catches it
         said = () if message is None else (message(),)
         args = tuple(x if isinstance(x, _ARGUMENTS) else str(x) for x in said)
+        if require_sizes(regions.condition_of(test), True, AssertionError(*args)):
+            return
         F.require(truth(test), kind="AssertionError", args=args, place=location())
     elif not test:
         error = AssertionError() if message is None else AssertionError(message())

@@ -12,6 +12,7 @@ from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import Sym
+from umiak.runtime import regions
 
 
 class Conditional:
@@ -64,10 +65,21 @@ def is_unknown(x: Any) -> bool:
 
 
 def asked(x: Any) -> Any:
-    """A condition. A number that data decide in a program for files becomes a tensor: both ways are recorded."""
-    if type(x) is not Sym or not tracing() or not current().trace[-1].from_data(x):
+    """A condition. A number that sizes or data decide in a program for files becomes a tensor: both ways are
+    recorded."""
+    if type(x) is not Sym or not tracing() or not current().trace[-1].takes_both_ways(x):
         return x
     return F.full(x, shape=(), dtype=dt.bool if x.kind == "bool" else dt.int64 if x.kind == "int" else dt.float64)
+
+
+def settled(x: Any) -> Any:
+    """The condition of a statement that is no loop: a tensor of sizes that are known is a bool."""
+    x = asked(x)
+    if is_unknown(x):
+        condition = regions.condition_of(x, guards=True)
+        if type(condition) is bool:
+            return condition
+    return x
 
 
 def holds(x: Any) -> bool:

@@ -212,8 +212,9 @@ class Values:
     def _if(self, o: Operation) -> Sequence[Any]:
         (condition,) = self._operands(o)
         then, other = o.regions
-        if isinstance(condition, Known) and not condition.symbolic:
-            return self._block(then if condition.elements()[0] else other)
+        known = _known_condition(condition)
+        if known is not None:
+            return self._block(then if known else other)
 
         ways: list[list[Tensor]] = []
 
@@ -269,7 +270,7 @@ class Values:
 
         The body is recorded once to see; nothing reads what that gives.
         """
-        if not isinstance(condition, Known) or not any(
+        if _known_condition(condition) is None or not any(
             isinstance(x, SymTensor) and any(type(n) is Sym for n in x.shape) for x in carried
         ):
             return False
@@ -315,7 +316,23 @@ def _differ(x: Tensor, y: Tensor) -> bool:
     )
 
 
+def _known_condition(condition: Any) -> bool | None:
+    """The value of a condition that is known while the program is recorded, in a captured function by a guard."""
+    if not isinstance(condition, Known):
+        return None
+    (x,) = condition.elements()
+    if type(x) is not Sym:
+        return bool(x)
+    x = x if x.kind == "bool" else x != 0
+    scope = dim.get_scope()
+    if type(x) is not Sym or x.hinted:
+        return bool(x)
+    return None if scope is None else scope.decide(x)
+
+
 def _truth(condition: Any) -> bool:
+    if (known := _known_condition(condition)) is not None:
+        return known
     found = known_elements(condition)
     if found is None or any(isinstance(x, Sym) for x in found):
         raise FromData("a number of iterations that is known before the program runs is required, got one from data")

@@ -43,8 +43,8 @@ def cond(e: Emitter, o: ir.Operation) -> list[Result | None]:
         flag = e.reshape(flag, ())
     metas = [o.results[i].meta for i in read]
     blocks = []
-    for region in o.regions:
-        with e.region() as block:
+    for k, region in enumerate(o.regions):
+        with e.region() as block, e.on_way(ir.way_condition(o, k)):
             _yields(e, _run(e, region, given, [region.outputs[i] for i in read], metas))
         blocks.append(block)
     made = dict(zip(read, e.append("pd_op.if", [flag], [type_of(m) for m in metas], {}, blocks), strict=True))

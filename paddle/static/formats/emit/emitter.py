@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import Any, cast
 
@@ -610,6 +610,13 @@ class Emitter:
             yield self.block
         finally:
             self.block, self._known = outer, known
+
+    @contextmanager
+    def on_way(self, condition: Any) -> Iterator[None]:
+        """Operations are written that run under a condition on sizes, or None."""
+        with self.scope.within(condition) if condition is not None else nullcontext():
+            yield
+            self.conditions()
 
 
 def type_of(meta: Any) -> TensorType:

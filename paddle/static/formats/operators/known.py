@@ -50,7 +50,7 @@ class Known:
 
 
 def _scalar(x: Any, dtype: str) -> Tensor:
-    if type(x) is Sym and x.kind == "bool":
+    if type(x) is Sym and x.kind == "bool" and dtype != "bool":
         x = dim.where(x, 1, 0)
     return F.full(x, dtype=convert(dtype), shape=())
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
+from umiak.backends.cpu.aot.epilogue import fuses
 from umiak.backends.cpu.aot.errors import uncompilable
 from umiak.backends.cpu.aot.recurrent import unrolled
 from umiak.backends.cpu.aot.searches import searched
+from umiak.compiler.epilogue import FusedEpilogue, with_epilogues
 from umiak.compiler.fuse import fuse
 from umiak.compiler.layout import Layouts, channels_last_op
 from umiak.compiler.lower.group import lowerable
@@ -21,7 +23,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value
+from umiak.ir.program import Operation, Program, Value, way_condition
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Retrace, SymTensor, Tracer
@@ -43,6 +45,8 @@ def lowered(
     program = _of_sizes(program, shapes, values)
     fold_batch_norms(program)
     fold_constants(program, lambda x: x)
+    # Before activations are expanded, by whose ops epilogues are known.
+    program.body.operations, program.outputs = with_epilogues(program.ops, _tensors(program), fuses)
     program = _retraced(program, _Expanded)
     fold_constants(program, lambda x: x)
     merge_common(program)
@@ -115,6 +119,15 @@ class _Known(Retrace):
         self.known = dict(known)
 
     def visit(self, o: Operation) -> None:
+        taken = substitute(way_condition(o, 0), self.known)
+        if type(taken) is bool:
+            self._way(o, 0 if taken else 1)
+            return
+        if type(o.op) is F.Sized:
+            (x,), (sizes,) = map(self.current, o.operands), o.params
+            self.known.update((s, x.shape[axis]) for axis, s in zip(o.op.axes, sizes, strict=True))
+            self.stand(o.results, [x])
+            return
         if o.regions:
             raise uncompilable("a program without branches and loops on data", f"the operation {o.name}")
         if o.op.random:
@@ -126,6 +139,20 @@ class _Known(Retrace):
             raise uncompilable("sizes that follow from those of the inputs", f"{shown} in the operation {o.name}")
         made = self.tracer.record(o.op, operands, params)
         self.stand(o.results, made if isinstance(made, tuple) else (made,))
+
+    def _way(self, o: Operation, way: int) -> None:
+        """Record what a branch on sizes does for those that are known."""
+        region = o.regions[way]
+        self.known[o.params[0]] = 1 - way
+        self.stand(region.arguments, [self.current(x) for x in o.operands[1:]])
+        for inner in region.operations:
+            self.visit(inner)
+        for result, y in zip(o.results, region.outputs, strict=True):
+            if type(y) is Value:
+                self.stand([result], [self.current(y)])
+            else:  # None: what this way does not have, and nothing reads
+                number = 0 if y is None else substitute(y, self.known)
+                self.stand([result], [F.full(number, shape=(0,) * result.meta.ndim, dtype=result.meta.dtype)])
 
 
 class _Expanded(Retrace):
@@ -166,7 +193,7 @@ def _summed(op: linalg.Matmul, x: SymTensor, y: SymTensor) -> Any:
 
 
 def _is_composite(op: Op) -> bool:
-    return op.decompose is not None and not lowerable(op) and type(op) not in (linalg.Matmul,)
+    return op.decompose is not None and not lowerable(op) and type(op) not in (linalg.Matmul, FusedEpilogue)
 
 
 def _wants_channels_last(op: Op, metas: Sequence[Any]) -> bool:

@@ -1,0 +1,286 @@
+"""Branches and loops on open sizes are saved with both ways, which every form of the file takes as eager calls do."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.jit.source.errors import ConversionError
+from paddle.static import InputSpec
+from tests.fuzz.size_conditions import called, forms
+
+ROWS = (1, 2, 3, 4, 5, 8)
+WAYS = ("loaded", "again", "predicted", "executed", "exported", "source", "bytecode")
+
+
+def by_statement(x, y):
+    if x.shape[0] > 3:
+        z = x * 2
+    else:
+        z = x + 1
+    return z + y.sum()
+
+
+def by_remainder(x, y):
+    if paddle.shape(x)[0] % 2:
+        x = paddle.concat([x, paddle.zeros([1, 4])])
+    return x.reshape([-1, 2, 4]).sum(1) + y.sum()
+
+
+def by_expression(x, y):
+    return (x * 2 if 1 < x.shape[0] < 5 and not (y.shape[1] == 2 or y.shape[0] == 7) else x[:1]) + y.sum()
+
+
+def by_number(x, y):
+    n, scale, odd = 3, 0.5, False
+    if x.shape[0] < 3:
+        n, scale = x.shape[0], 2.0
+    if x.shape[0] % 2 == 1:
+        odd = True
+    return x[:n] * scale + (y.sum() if odd else y.mean())
+
+
+def early_return(x, y):
+    if x.shape[0] > 3:
+        return x.sum(0) * y.sum()
+    z = x + y.mean()
+    if x.shape[0] == 2:
+        return z[1]
+    return z[0]
+
+
+def other_sizes(x, y):
+    if x.shape[0] > 3:
+        x = x[:3]
+    elif x.shape[0] in (1, 3):
+        x = x.tile([2, 1])
+    return paddle.concat([x, x * 2]) + y.sum()
+
+
+def one_way_needs_a_size(x, y):
+    """What one way requires of sizes it requires there alone."""
+    if x.shape[0] % 2 == 0:
+        return x.reshape([-1, 8]).sum(1) + y.sum()
+    return x.sum(1) + y.sum()
+
+
+def equal_sizes(x, y):
+    if x.shape[0] == y.shape[0]:
+        return (x.sum(1) + y.sum(1)).sum()
+    return x.sum() - y.sum()
+
+
+def equal_shapes(x, y):
+    return x + y if x.shape == y.shape else x * y.sum()
+
+
+def a_known_size_there(x, y):
+    if x.shape[0] == 4:
+        return (x + paddle.eye(4)).sum(0) + y.sum()
+    return x.sum(0) + y.sum()
+
+
+def nested(x, y):
+    if x.shape[0] > 1:
+        if x.shape[0] > 3:
+            z = x[:3].sum(0)
+        else:
+            z = x[1] * 3
+    else:
+        z = x.mean(0)
+    return z + y.sum()
+
+
+def with_data(x, y):
+    return x * 2 if x.shape[0] > 3 and x.sum() > 0 else x + y.sum()
+
+
+def halved(x, y):
+    while x.shape[0] > 3:
+        x = x[::2]
+    return x + y.sum()
+
+
+def counted(x, y):
+    n, s = x.shape[0], y.sum()
+    while n > 1:
+        n, s = n // 2, s + 1
+    return x.sum(0) * s
+
+
+def left_early(x, y):
+    s = paddle.zeros([4])
+    for i in range(x.shape[0]):
+        if i >= y.shape[1]:
+            break
+        if i == 1 and x.shape[0] > 3:
+            continue
+        s = s * 0.5 + x[i]
+    return s
+
+
+def left_by_size(x, y):
+    s = y.sum()
+    for i in range(5):
+        if i >= x.shape[0]:
+            break
+        s = s + x[i].sum()
+    return s
+
+
+FUNCTIONS = [
+    by_statement, by_remainder, by_expression, by_number, early_return, other_sizes, one_way_needs_a_size, equal_sizes,
+    equal_shapes, a_known_size_there, nested, with_data, halved, counted, left_early, left_by_size,
+]  # fmt: skip
+
+
+def arrays(rows: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(rows)
+    return [rng.standard_normal(s).astype("float32") for s in ((rows, 4), (3, 4 if rows != 5 else 2))]
+
+
+def operators(path: str) -> list[str]:
+    """The operators of a saved program."""
+
+    def walk(x: Any) -> Any:
+        if isinstance(x, dict):
+            if isinstance(x.get("#"), str):
+                yield x["#"].split(".")[-1]
+            x = list(x.values())
+        if isinstance(x, list):
+            for item in x:
+                yield from walk(item)
+
+    with open(path + ".json") as file:
+        return list(walk(json.load(file)))
+
+
+SPECS = [InputSpec([None, 4], "float32", "x"), InputSpec([None, None], "float32", "y")]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_each_form_takes_both_ways(function):
+    for at, run in forms(function, WAYS, 2, Counter()):
+        for rows in ROWS:
+            given = arrays(rows)
+            (wanted,), (found,) = called(function, given), called(run, given)
+            assert found.shape == wanted.shape, (at, rows)
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5, err_msg=f"{at}, {rows} rows")
+
+
+# --- what is known is no branch of the program -----------------------------------------------------------------------
+
+
+def declared(x, y):
+    if x.shape[1] > 3 and len(x.shape) == 2:
+        return x * 2 + y.sum()
+    return None
+
+
+def declared_in_a_tensor(x, y):
+    return x * 2 + y.sum() if paddle.shape(x)[1] % 4 == 0 else None
+
+
+def below_what_there_is(x, y):
+    return x * 2 + y.sum() if x.shape[0] >= 0 else None
+
+
+def known_from_before(x, y):
+    assert x.shape[0] > 4
+    return x * 2 + y.sum() if x.shape[0] > 2 else None
+
+
+def known_on_this_way(x, y):
+    """Of three branches one is left."""
+    if x.shape[0] > 4:
+        z = x * 2 if x.shape[0] > 2 else None
+        z = z + 1 if x.shape[0] != 3 else None
+    else:
+        z = x
+    return z + y.sum()
+
+
+def of_numbers(x, y):
+    """Numbers that a size chooses need none."""
+    n = 2 if x.shape[0] > 3 else x.shape[0]
+    return x[:n] * n + y.sum()
+
+
+def of_the_library(x, y):
+    """Code of the library asks for sizes, too."""
+    z = paddle.concat([x, x[:1]]).reshape([-1, 2, 2]).mean(0)
+    return paddle.nn.functional.softmax(z).expand([3, 2, 2]) + y.sum()
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (declared, 0), (declared_in_a_tensor, 0), (below_what_there_is, 0), (known_from_before, 0),
+        (known_on_this_way, 1), (of_numbers, 0), (of_the_library, 0), (by_statement, 1),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)  # fmt: skip
+def test_only_what_is_open_is_a_branch(function, count, tmp_path):
+    path = str(tmp_path / "model")
+    paddle.jit.save(function, path, SPECS)
+    assert operators(path).count("if") == count
+    run = paddle.jit.load(path)
+    np.testing.assert_allclose(called(run, arrays(5))[0], called(function, arrays(5))[0], rtol=1e-5)
+
+
+# --- what is raised, and what cannot be joined -----------------------------------------------------------------------
+
+
+def asserted(x, y):
+    assert x.shape[0] == y.shape[1], "as many rows as columns"
+    return x.t() + y
+
+
+def raised(x, y):
+    if x.shape[0] != y.shape[1]:
+        raise RuntimeError("as many rows as columns")
+    return x.t() + y
+
+
+@pytest.mark.parametrize("function", [asserted, raised])
+def test_sizes_that_the_code_refuses_are_refused_with_its_words(function):
+    fits, fails = [np.ones(s, "float32") for s in ((3, 4), (4, 3))], [np.ones(s, "float32") for s in ((3, 4), (4, 2))]
+    for at, run in forms(function, ("loaded", "again", "predicted", "executed", "exported"), 2, Counter()):
+        np.testing.assert_array_equal(called(run, fits)[0], np.full((4, 3), 2.0))
+        with pytest.raises(Exception, match=r"as many rows as columns") as found:
+            called(run, fails)
+        assert __file__ in str(found.value), at
+
+
+def none_or_tensor(x, y):
+    if x.shape[0] > 3:
+        return None
+    return x + y
+
+
+def two_dtypes(x, y):
+    if x.shape[0] > 3:
+        z = x.astype("int64")
+    else:
+        z = x
+    return z
+
+
+def two_ranks(x, y):
+    z = x
+    if x.shape[0] > 3:
+        z = x.sum(0)
+    return z
+
+
+@pytest.mark.parametrize("function", [none_or_tensor, two_dtypes, two_ranks])
+def test_ways_that_do_not_go_together_are_refused_with_the_line(function, tmp_path):
+    line = function.__code__.co_firstlineno + (2 if function is two_ranks else 1)
+    with pytest.raises(ConversionError, match="to have one structure, shape and dtype on all ways") as found:
+        paddle.jit.save(function, str(tmp_path / "model"), SPECS)
+    assert f"{__file__}:{line}" in str(found.value).replace(", line ", ":"), str(found.value)
