@@ -1,16 +1,20 @@
 """Everything that a CUDA device can answer, in one run: the samples of ops, training against the host's losses, rates
-of kernels and of steps, next to PyTorch's where that is installed. One report: ``build/gpu_check.json``.
+of kernels and of steps, next to PyTorch's where that is installed. One report: ``build/gpu_check.json``, written anew
+behind each section, so that a run that is cut short leaves what it has. What takes long comes last. Each section is a
+process: one that loses the device, or does not end, takes nothing from the others.
 
-``python tools/gpu_check.py [--out FILE] [--only SECTION...]``; exits with 1 where something is wrong, with 2 where
-there is no device.
+``python tools/gpu_check.py [--out FILE] [--only SECTION...] [--seconds N] [--most N] [--here]``; exits with 1 where
+something is wrong, with 2 where there is no device.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import operator
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -341,29 +345,64 @@ def profile(place: str) -> dict[str, Any]:
     return {"ok": {"Kernel", "Memcpy"} <= set(kinds), "kinds": kinds, "spans": len(spans)}
 
 
-SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "device": device, "tests": tests, "training": training, "programs": programs, "captures": captures,
-    "pinned": pinned, "sharing": sharing, "collectives": collectives, "profile": profile, "rates": rates,
-    "epilogues": epilogues, "eight_bits": eight_bits, "convolutions": convolutions,
-    "steps": steps,
+Section = Callable[..., dict[str, Any]]
+
+SECTIONS: dict[str, Section] = {
+    "device": device, "programs": programs, "captures": captures, "pinned": pinned, "sharing": sharing,
+    "collectives": collectives, "profile": profile, "epilogues": epilogues, "eight_bits": eight_bits,
+    "convolutions": convolutions, "rates": rates, "training": training, "steps": steps, "tests": tests,
 }  # fmt: skip
 
+Seen = Callable[[dict[str, Any], str], object]  # gets the report so far and the section that has ended
 
-def run(place: str, only: list[str], **sizes: dict[str, Any]) -> dict[str, Any]:
-    """The report: what each section says. One that fails says why, and the others go on."""
+
+def apart(name: str, most_s: float) -> Section:
+    """A section in a process of its own, which is ended after ``most_s`` seconds."""
+
+    def section(place: str) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "report.json"
+            command = [sys.executable, __file__, "--here", "--only", name, "--out", str(out)]
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True
+            )
+            try:
+                _, said = process.communicate(timeout=most_s)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # with those that it has started
+                process.communicate()
+                return {"ok": False, "error": f"not done within {most_s:g} seconds"}
+            if out.exists():
+                return json.loads(out.read_text())[name]
+            return {"ok": False, "error": f"{said[-2000:]}ended with status {process.returncode}"}
+
+    return section
+
+
+def run(
+    place: str, only: list[str], seen: Seen = lambda report, name: None, limit: float = math.inf,
+    sections: dict[str, Section] = SECTIONS, **sizes: dict[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """The report: what each section says. One that fails says why, and the others go on; none begins after ``limit``
+    seconds."""
     report: dict[str, Any] = {}
     former = paddle.get_device()
-    for name, section in SECTIONS.items():
+    first = time.perf_counter()
+    for name, section in sections.items():
         if only and name not in only:
             continue
         start = time.perf_counter()
         try:
-            report[name] = section(place, **sizes.get(name, {}))
+            if start - first > limit:
+                report[name] = {"ok": False, "error": f"not begun: {limit:g} seconds were over"}
+            else:
+                report[name] = section(place, **sizes.get(name, {}))
         except Exception:
             report[name] = {"ok": False, "error": traceback.format_exc()}
         finally:
             paddle.set_device(former)
         report[name]["seconds"] = time.perf_counter() - start
+        seen(report, name)
     return report
 
 
@@ -371,6 +410,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "gpu_check.json", help="the report")
     parser.add_argument("--only", nargs="*", default=[], choices=list(SECTIONS), help="sections; without any: all")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no section begins after so many")
+    parser.add_argument("--most", type=float, default=300, help="seconds that a section may take")
+    parser.add_argument("--here", action="store_true", help="all sections in this process")
     options = parser.parse_args(arguments)
     try:
         paddle.set_device("gpu:0")
@@ -378,14 +420,20 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"[gpu_check] requires a CUDA device: {error}", file=sys.stderr)
         return 2
     paddle.set_device("cpu")
-    report = run("gpu:0", options.only)
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    options.out.write_text(json.dumps({**report, "targets": targets(report)}, indent=1) + "\n")
+
+    def seen(report: dict[str, Any], name: str) -> None:
+        options.out.write_text(json.dumps({**report, "targets": targets(report)}, indent=1) + "\n")
+        said = report[name]
+        print(f"{name}: {'ok' if said.get('ok', True) else 'WRONG'} in {said['seconds']:.0f} s", flush=True)
+        if not said.get("ok", True):
+            print(str(said.get("error") or said.get("failed") or said).strip()[-1000:], flush=True)
+
+    sections = SECTIONS if options.here else {name: apart(name, options.most) for name in SECTIONS}
+    report = run("gpu:0", options.only, seen, options.seconds, sections)
     for name, (figure, least, met) in targets(report).items():
         if met is not None:
             print(f"{name}: {figure:.2f}, target {least:g}{'' if met else ', MISSED'}")
-    for name, said in report.items():
-        print(f"{name}: {'ok' if said.get('ok', True) else 'WRONG'} in {said['seconds']:.0f} s")
     print(options.out)
     return 0 if all(said.get("ok", True) for said in report.values()) else 1
 

@@ -27,6 +27,10 @@ GUARD = 64
 FILL = 0xA5
 CAPTURE_UNSUPPORTED = (900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED")
 GRANULARITY = 1 << 12
+INLINE_SHARED, MOST_SHARED = 48 << 10, 227 << 10  # bytes of shared memory of a block: for everyone, and when asked for
+LLVM_ARRAY = re.compile(r"^@\S+ = internal addrspace\(3\) global \[(\d+) x (\w+)\]", re.M)
+PTX_ARRAY = re.compile(r"^\s*\.shared .*\.b8 \w+\[(\d+)\];", re.M)
+CELLS = {"i8": 1, "i16": 2, "half": 2, "bfloat": 2, "i32": 4, "float": 4, "i64": 8, "double": 8}  # bytes
 NODE_BITS = 20  # of a graph's number, those that count its nodes
 
 
@@ -150,6 +154,8 @@ class RecordingDriver:
         self.failing: dict[str, CudaError] = {}
         self.number = 0x100
         self.signatures: dict[int, Signature] = {}  # by function
+        self.fixed: dict[int, int] = {}  # bytes of shared memory that a kernel's own arrays take, by function
+        self.allowed: dict[int, int] = {}  # and that launches may have beside
         self.raised: BaseException | None = None  # within a call by its address
         self.entry = LAUNCH(self.launch)
         self.setting = CURRENT(self.set_current)
@@ -248,7 +254,7 @@ class RecordingDriver:
             DeviceAttribute.MULTIPROCESSOR_COUNT: 1,
             DeviceAttribute.COMPUTE_CAPABILITY_MAJOR: self.capability[0],
             DeviceAttribute.COMPUTE_CAPABILITY_MINOR: self.capability[1],
-            DeviceAttribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: 227 << 10,
+            DeviceAttribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: MOST_SHARED,
             DeviceAttribute.VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED: 1,
         }[attribute]
 
@@ -610,6 +616,8 @@ class RecordingDriver:
         require(0 < x < 1 << 31 and 0 < y < 1 << 16 and 0 < z < 1 << 16, "a grid that no device has")
         most = self.signature(function).threads or 1024
         require(0 < threads <= most, f"blocks of {threads} threads of a kernel for {most}")
+        allowed = self.allowed.get(function, INLINE_SHARED - self.fixed_shared(function))
+        require(shared <= allowed, f"{shared} bytes of shared memory of a launch that may have {allowed}")
         name, image = module.functions[function], module.image
         uses = tuple(a for a in arguments if a >> 48 == TAG >> 48 and self.is_memory(a))
         blocks = (x, y, z) if (y, z) != (1, 1) else x
@@ -655,13 +663,29 @@ class RecordingDriver:
         self.modules[module].functions[function] = name
         return function
 
+    def fixed_shared(self, function: int) -> int:
+        """Bytes of shared memory of a kernel's own arrays; machine code is not asked."""
+        if function not in self.fixed:
+            image = next(m.image for m in self.modules.values() if function in m.functions)
+            text = "" if isinstance(image, bytes) else image
+            arrays = sum(int(n) * CELLS[type] for n, type in LLVM_ARRAY.findall(text))
+            self.fixed[function] = arrays + sum(map(int, PTX_ARRAY.findall(text)))
+        return self.fixed[function]
+
     def func_set_max_dynamic_shared_size(self, function: int, nbytes: int) -> None:
         self.called("cuFuncSetAttribute")
+        if nbytes + self.fixed_shared(function) > MOST_SHARED:
+            raise CudaError("cuFuncSetAttribute", 1, "CUDA_ERROR_INVALID_VALUE")
+        self.allowed[function] = nbytes
 
     def func_get_attribute(self, function: int, attribute: FunctionAttribute) -> int:
         self.called("cuFuncGetAttribute")
-        threads = self.signature(function).threads or 1024
-        return {FunctionAttribute.NUM_REGS: 32, FunctionAttribute.LOCAL_SIZE_BYTES: 0}.get(attribute, threads)
+        return {
+            FunctionAttribute.NUM_REGS: 32,
+            FunctionAttribute.LOCAL_SIZE_BYTES: 0,
+            FunctionAttribute.SHARED_SIZE_BYTES: self.fixed_shared(function),
+            FunctionAttribute.MAX_THREADS_PER_BLOCK: self.signature(function).threads or 1024,
+        }[attribute]
 
     # --- graphs ---
 

@@ -57,6 +57,19 @@ def test_nothing_is_done_before_a_replay_and_each_reads_what_is_there_then(devic
     np.testing.assert_array_equal(total.numpy(), expected)
 
 
+def test_memory_that_uploads_write_to_is_the_captures(device, captured):
+    """Nothing else in the graph uses it, and nothing else knows of it any more."""
+    from umiak import memory
+
+    graph = captured(lambda: paddle.to_tensor(np.ones(300, np.float32)).data_ptr())
+    graph.results, address = None, graph.results
+    gc.collect()
+    paddle.device.synchronize()
+    memory.empty_cache(device)
+    assert paddle.zeros([300]).data_ptr() != address
+    graph.replay()
+
+
 def test_training_steps_are_replayed(device, captured):
     def network():
         paddle.seed(5)

@@ -13,12 +13,15 @@ from test_matmuls import SHAPES
 
 import paddle
 from paddle.amp.fp8 import FP8Linear, Recipe
-from umiak import fp8
+from umiak import fp8, memory
 from umiak import ops as F
 from umiak.backends.base import clear_plans
+from umiak.backends.cuda.graphs import Graph
 from umiak.backends.cuda.providers import cublaslt, gemm
 from umiak.backends.cuda.providers import lt_library as lt
 from umiak.core import dtype as dt
+from umiak.core import stream
+from umiak.core.array import from_numpy
 
 
 def some(cases, *quick):
@@ -79,6 +82,19 @@ def test_an_algorithm_is_chosen_once_for_a_class_of_calls(device, library):
     for _ in range(3):
         x @ x
     assert len(library.objects) == chosen
+
+
+def test_memory_that_the_library_takes_is_the_graphs(device, cuda, library):
+    """Nobody but the graph knows of it any more: whoever empties caches leaves it where it is."""
+    x, y = (from_numpy(normals(*s), device) for s in ((4, 6), (6, 5)))
+    expected = F.matmul(x, y).numpy()
+    graph = Graph(cuda.device(device), F.matmul, [x, y])
+    try:
+        stream.synchronize(device.index)
+        memory.empty_cache(device)
+        np.testing.assert_array_equal(graph(x, y).numpy(), expected)
+    finally:
+        graph.close()
 
 
 @pytest.fixture

@@ -10,9 +10,13 @@ from cudnn_double import CudnnDouble
 from test_kernels import normals
 
 import paddle
+from umiak import memory
 from umiak.backends.base import clear_plans
+from umiak.backends.cuda.graphs import Graph
 from umiak.backends.cuda.providers import cudnn, cudnn_flags
 from umiak.backends.cuda.providers import cudnn_library as dnn
+from umiak.core import stream
+from umiak.core.array import from_numpy
 from umiak.util import flags
 
 
@@ -70,6 +74,19 @@ def test_convolutions_and_both_gradients(device, cuda, library, name, dtype):
     names = [k for k, *_ in cuda.driver.launched[before:]]
     assert len(library.runs) == 3 and not [k for k in names if k.startswith(("columns", "images", "matmul"))]
     assert set(library.runs) == ({1} if dtype == "float32" else {0}), "float32 is not rounded"
+
+
+def test_memory_that_the_library_takes_is_the_graphs(device, cuda, library):
+    library.engines = [(set(), 256)]
+    x, w = (from_numpy(normals(*s), device) for s in ((1, 2, 5, 5), (2, 2, 3, 3)))
+    expected = conv(2)(x, w).numpy()
+    graph = Graph(cuda.device(device), conv(2), [x, w])
+    try:
+        stream.synchronize(device.index)
+        memory.empty_cache(device)
+        np.testing.assert_array_equal(graph(x, w).numpy(), expected)
+    finally:
+        graph.close()
 
 
 def test_bias_and_relu_are_part_of_the_launch_in_captured_programs(device, cuda, library):

@@ -92,6 +92,22 @@ def test_a_section_that_fails_says_why_and_the_others_go_on(device, monkeypatch)
     assert report["device"]["seconds"] >= 0
 
 
+def test_a_report_is_written_behind_each_section_and_none_begins_too_late(device, monkeypatch, tmp_path):
+    told = []
+    sections = {name: lambda place, name=name: {"ok": True, "is": name} for name in "abc"}
+    gpu_check.run(device.name, [], lambda report, name: told.append((name, [*report])), sections=sections)
+    assert told == [("a", ["a"]), ("b", ["a", "b"]), ("c", ["a", "b", "c"])]
+    report = gpu_check.run(device.name, [], limit=-1.0, sections=sections)
+    assert all(said["error"] == "not begun: -1 seconds were over" for said in report.values())
+
+
+def test_a_section_of_its_own_process_says_how_that_ended(device):
+    """Here the process finds no device."""
+    said = gpu_check.apart("device", 120.0)(device.name)
+    assert "requires a CUDA device" in said["error"] and said["error"].endswith("ended with status 2")
+    assert gpu_check.apart("device", 0.0)(device.name)["error"] == "not done within 0 seconds"
+
+
 @pytest.mark.slow
 def test_networks_train_with_the_losses_of_the_host(device, cuda):
     report = gpu_check.training(device.name, steps=2, networks=["gpt"])  # the emulator takes long for convolutions

@@ -131,6 +131,19 @@ def test_what_data_make_fail_is_told_at_every_call(device, graph):
     assert array.host_values(captured(from_numpy(np.array([1, 1]), device))).tolist() == [1, 1]
 
 
+def test_what_data_made_fail_is_told_though_a_later_call_is_right(device, graph):
+    """Nobody looked between the two."""
+    table = from_numpy(np.arange(4, dtype=np.float32), device)
+    captured = graph(lambda at: F.take(table, at, axis=0), from_numpy(np.array([0, 1]), device))
+    for good in (True, False, True):
+        captured(from_numpy(np.array([1, 2 if good else 9]), device))
+    with pytest.raises(RuntimeError, match=r"\[take\] .*failed with code"):
+        stream.stream(device.index, 0).synchronize()
+    with pytest.raises(RuntimeError, match=r"\[take\] failed on gpu:0 after it was launched"):
+        stream.stream(device.index, captured.stream).synchronize()
+    assert array.host_values(captured(from_numpy(np.array([1, 1]), device))).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [

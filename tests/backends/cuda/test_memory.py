@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,13 +87,13 @@ def test_uploads_are_staged_in_pinned_memory(alone):
     queue = alone.queue(0)
     data = np.random.default_rng(0).integers(0, 256, PIECE * (STAGED + 2) // 4 * 4 + 5, np.uint8)[: 3 * PIECE + 5]
     address = alone.memory.take(data.nbytes)
-    expected = data.copy()
-    upload(queue, address, data)
+    target, expected = SimpleNamespace(pointer=address), data.copy()
+    upload(queue, target, data)
     data[:] = 0
     queue.wait(queue.stream.submitted)
     assert alone.memory.read(address, expected.nbytes) == expected.tobytes()
     pinned = alone.driver.calls.count("cuMemHostAlloc")
-    upload(queue, address, expected)
+    upload(queue, target, expected)
     queue.wait(queue.stream.submitted)
     assert alone.driver.calls.count("cuMemHostAlloc") == pinned <= STAGED
     alone.memory.give(address, data.nbytes)

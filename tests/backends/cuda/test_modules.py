@@ -95,6 +95,21 @@ def test_shared_memory_beyond_48_kib_is_asked_for(alone, kib):
     assert alone.driver.calls.count("cuFuncSetAttribute") == (kib > 48)
 
 
+def test_arrays_of_a_kernel_count_among_shared_memory(alone, monkeypatch):
+    """What a launch may have without asking is less by them, and so is what it may have at all."""
+    monkeypatch.setattr(type(alone.driver), "fixed_shared", lambda self, function: 2 << 10)
+    sizes = {kib: fill(6.0, scratch=(Buffer("h", F32, SHARED, i64(kib << 8)),)) for kib in (46, 47, 226)}
+    queue, address = alone.queue(0), alone.memory.take(64)
+    for kib in (46, 47):
+        launch = prepare(alone, sizes[kib], (5,))
+        assert alone.driver.calls.count("cuFuncSetAttribute") == (kib == 47)
+        put(launch, queue, address)
+    with pytest.raises(ValueError, match="at most 232448 bytes of shared memory on gpu:0, got 233472"):
+        prepare(alone, sizes[226], (5,))
+    queue.wait(queue.stream.submitted)
+    alone.memory.give(address, 64)
+
+
 def test_ptx_that_the_driver_refuses_is_shown(alone):
     alone.driver.fail("cuModuleLoadDataEx", 218, "CUDA_ERROR_INVALID_PTX")
     with pytest.raises(CudaError, match="CUDA_ERROR_INVALID_PTX"):

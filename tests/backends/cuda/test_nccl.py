@@ -10,6 +10,7 @@ from umiak import ops as F
 from umiak.backends import collectives
 from umiak.backends.cuda import nccl
 from umiak.core import array, stream
+from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.buffer import Buffer
 from umiak.core.place import Place
@@ -124,6 +125,14 @@ def test_what_the_library_lacks_goes_by_the_host(connected):
     xs, _ = given(3, dtype="int16")
     assert connected[0].start(0, "all_reduce", Buffer(xs[0]), Buffer(xs[0]), "sum") is None
     assert connected[0].start(0, "barrier") is None
+
+
+def test_8_bits_are_reduced_where_the_devices_can(connected, cuda, monkeypatch):
+    xs = [F.cast(x, dtype=dt.float8_e4m3fn) for x in given(4)[0]]
+    outs = spaces(4, like=xs)
+    monkeypatch.setattr(cuda.driver, "capability", (8, 9))
+    assert connected[0].start(0, "all_reduce", Buffer(outs[0]), Buffer(xs[0]), "sum") is None
+    run(connected, "all_gather", spaces(8, like=xs), xs)  # of bytes
 
 
 def test_a_late_error_aborts_once_and_is_told_to_all(connected, library):

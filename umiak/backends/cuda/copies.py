@@ -25,9 +25,9 @@ def transfer(target: Buffer, source: Buffer, id: int) -> None:
         device, array = of, target.host_bytes()
         of.queue(id).put("copy", lambda s: device.driver.memcpy_async(array.ctypes.data, source.pointer, nbytes, s))
     elif of is None and reads_later() and PinnedBlocks.holds(source.pointer):
-        upload_later(to.queue(id), target.pointer, source)
+        upload_later(to.queue(id), target, source)
     elif of is None:
-        upload(to.queue(id), target.pointer, source.host_bytes())
+        upload(to.queue(id), target, source.host_bytes())
     elif to is of:
         copy(to, target, source)
     else:
@@ -35,6 +35,7 @@ def transfer(target: Buffer, source: Buffer, id: int) -> None:
         to.queue(id).put(
             "copy",
             lambda s: to.driver.memcpy_peer_async(target.pointer, to.context, source.pointer, of.context, nbytes, s),
+            uses=(target, source),
         )
 
 

@@ -26,6 +26,7 @@ from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.core.storage import Storage
 from umiak.core.stream import Event, QueueDriver
+from umiak.core.tensor import Tensor
 from umiak.util import flags
 from umiak.util.errors import op_error
 
@@ -100,15 +101,15 @@ class Capture:
         self.work = 0
         self.others = 0
 
-    def note(self, id: int, operands: Iterable[object], nest: bool) -> None:
-        """Note that work on the stream of this id uses tensors."""
+    def note(self, own: stream.Stream, operands: Iterable[object], nest: bool) -> None:
+        """Note that work on the stream ``own`` uses tensors."""
         self.work += 1
         self.others += not nest
         for x in operands:
-            if isinstance(x, Buffer):
-                self.addresses.add(x.pointer)
+            if isinstance(x, (Buffer, Tensor)):
+                self.addresses.add(x.data_ptr() if isinstance(x, Tensor) else x.pointer)
                 storage, key = x.storage, hash(x.storage)
-                if storage.stream != id and key not in self.storages:
+                if (storage.place, storage.stream) != (own.place, own.id) and key not in self.storages:
                     storage.pin()
                     self.storages[key] = storage
 
@@ -166,7 +167,8 @@ class Queue(Line):
         uses: Iterable[object] = (),
         nest: bool = False,
     ) -> int:
-        """Hand work in: ``enqueue`` gets the handle of the stream; its tensors are among ``uses``. Its ticket.
+        """Hand work in: ``enqueue`` gets the handle of the stream; its tensors are among ``uses``, also those of memory
+        that it takes for itself. Its ticket.
 
         ``nest``: its kernels take the numbers of one call as their scalar pack, and no other way.
         """
@@ -176,7 +178,7 @@ class Queue(Line):
             ticket = self.stream.submit()
             if self.capture is not None:
                 # What the work uses stays as it is: the graph will use it again.
-                self.capture.note(self.stream.id, uses, nest)
+                self.capture.note(self.stream, uses, nest)
                 self.capture.keep.append(done)
                 if check is not None:
                     self.capture.pending.append((name, check))

@@ -43,6 +43,7 @@ class FunctionAttribute(IntEnum):
     """Attributes of a kernel, by the driver's numbers."""
 
     MAX_THREADS_PER_BLOCK = 0
+    SHARED_SIZE_BYTES = 1  # beside what a launch asks for
     LOCAL_SIZE_BYTES = 3
     NUM_REGS = 4
 

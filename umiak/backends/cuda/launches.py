@@ -93,10 +93,10 @@ def prepare(device: Device, kernel: Kernel, dims: tuple[int, ...], extras: tuple
     blocks = 1 if need.unit == LAUNCH else -(-count // need.threads) if need.unit == THREAD else count
     blocks = max(1, min(blocks, BLOCKS_PER_UNIT * device.units))
     shared = size_of(need.shared, dims)
-    if shared > device.most_shared:
+    if shared + module.fixed > device.most_shared:
         raise ValueError(
             f"[{kernel.name}] requires at most {device.most_shared} bytes of shared memory on {device.place.name}, "
-            f"got {shared}"
+            f"got {shared + module.fixed}"
         )
     module.allow_shared(shared)
     units = blocks * (need.threads if need.unit == THREAD else 1)

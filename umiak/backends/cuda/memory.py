@@ -255,18 +255,19 @@ PIECE = 1 << 22  # bytes of a large upload that are staged at a time
 STAGED = 8  # pieces of one upload that may wait for the device
 
 
-def upload_later(queue: Queue, target: int, source: Buffer) -> None:
+def upload_later(queue: Queue, target: Buffer, source: Buffer) -> None:
     """Queue a copy of pinned memory of the host, which is read when the stream comes to it."""
     nbytes, address, driver = source.nbytes, source.pointer, queue.device.driver
     kept = source.storage
     queue.put(
         "copy",
-        lambda s: driver.memcpy_async(target, address, nbytes, s),
+        lambda s: driver.memcpy_async(target.pointer, address, nbytes, s),
         done=lambda kept=kept: None,  # type: ignore[misc]
+        uses=(target,),
     )
 
 
-def upload(queue: Queue, target: int, source: np.ndarray) -> None:
+def upload(queue: Queue, target: Buffer, source: np.ndarray) -> None:
     """Queue a copy of bytes of the host, which have been read when this returns: they are staged in pinned memory."""
     device = queue.device
     tickets: list[int] = []
@@ -276,10 +277,11 @@ def upload(queue: Queue, target: int, source: np.ndarray) -> None:
             queue.wait(tickets.pop(0))
         block = device.pinned.take(n)
         ctypes.memmove(block[0], source.ctypes.data + first, n)
-        at, address = target + first, block[0]
+        at, address = target.pointer + first, block[0]
         ticket = queue.put(
             "copy",
             lambda s, at=at, address=address, n=n: device.driver.memcpy_async(at, address, n, s),  # type: ignore[misc]
             done=lambda block=block: device.pinned.give(block),  # type: ignore[misc]
+            uses=(target,),
         )
         tickets.append(ticket)

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from umiak.backends.cuda import targets
+from umiak.backends.cuda.driver import FunctionAttribute
 from umiak.backends.nest_launches import KernelCache
 from umiak.compiler.jit import codegen, object_cache
 from umiak.compiler.loop.tree import Kernel
@@ -19,7 +20,7 @@ from umiak.compiler.render.spmd import Resources, resources
 if TYPE_CHECKING:
     from umiak.backends.cuda.device import Device, Queue
 
-INLINE_SHARED = 48 << 10  # bytes of shared memory of a block that need no permission
+INLINE_SHARED = 48 << 10  # bytes of shared memory of a block, arrays of its kernel included, that need no permission
 
 
 class Module:
@@ -30,10 +31,11 @@ class Module:
         self.modules = modules
         self.handle = driver.module_load_data(image)
         self.function = driver.module_get_function(self.handle, name)
-        self.shared = INLINE_SHARED
+        self.fixed = driver.func_get_attribute(self.function, FunctionAttribute.SHARED_SIZE_BYTES)
+        self.shared = INLINE_SHARED - self.fixed
 
     def allow_shared(self, nbytes: int) -> None:
-        """Let launches have so much shared memory."""
+        """Let launches have so much shared memory beside the ``fixed`` bytes of the kernel's own arrays."""
         if nbytes > self.shared:
             self.modules.device.enter().func_set_max_dynamic_shared_size(self.function, nbytes)
             self.shared = nbytes

@@ -26,6 +26,7 @@ TYPES = {
 }  # fmt: skip
 REDUCTIONS = {"sum": 0, "prod": 1, "max": 2, "min": 3, "avg": 4}
 BYTES = TYPES["uint8"]
+ADDS_8_BITS = (9, 0)  # capability of a device whose kernels of NCCL reduce float8
 IN_PROGRESS = 7  # ncclInProgress
 
 
@@ -102,27 +103,33 @@ class NcclCommunicator:
         function = getattr(self, f"_{name}", None)
         return None if function is None else function(id, *args)
 
+    def _reducible(self, x: Buffer) -> int | None:
+        """The number of a dtype that reductions take on this device."""
+        type = TYPES.get(x.dtype.name)
+        is_narrow = type in (TYPES["float8_e4m3fn"], TYPES["float8_e5m2"])
+        return None if is_narrow and self.device.capability < ADDS_8_BITS else type
+
     def _put(self, id: int, name: str, enqueue: Callable[[int], object], uses: Sequence[Buffer]) -> Started:
         self.look()
         self.device.queue(id).put(f"nccl_{name}", enqueue, done=lambda kept=tuple(uses): None, uses=uses)  # type: ignore[misc]
         return Started(self, id)
 
     def _all_reduce(self, id: int, out: Buffer, x: Buffer, op: str) -> Started | None:
-        type = TYPES.get(x.dtype.name)
+        type = self._reducible(x)
         if type is None:
             return None
         arguments = (x.pointer, out.pointer, x.size, type, REDUCTIONS[op], self.comm)
         return self._put(id, "all_reduce", lambda s: self.nccl.all_reduce(*arguments, s), (out, x))
 
     def _reduce(self, id: int, out: Buffer, x: Buffer, root: int, op: str) -> Started | None:
-        type = TYPES.get(x.dtype.name)
+        type = self._reducible(x)
         if type is None:
             return None
         arguments = (x.pointer, out.pointer, x.size, type, REDUCTIONS[op], root, self.comm)
         return self._put(id, "reduce", lambda s: self.nccl.reduce(*arguments, s), (out, x))
 
     def _reduce_scatter(self, id: int, out: Buffer, x: Buffer, op: str) -> Started | None:
-        type = TYPES.get(x.dtype.name)
+        type = self._reducible(x)
         if type is None:
             return None
         arguments = (x.pointer, out.pointer, out.size, type, REDUCTIONS[op], self.comm)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from umiak.backends.attention_launches import launches_of
 from umiak.backends.base import Kernel
-from umiak.backends.cuda.device import CaptureError, Device, Draw
+from umiak.backends.cuda.device import Capture, CaptureError, Device, Draw
 from umiak.backends.cuda.launch_entry import Entry
 from umiak.backends.cuda.launches import Given, Launch, Scratch, prepare
 from umiak.backends.cuda.nest_calls import Table
@@ -23,6 +23,20 @@ from umiak.compiler.loop.printer import show_kernel
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
 from umiak.core.dtype import DType
+
+WORD = 4  # bytes that a kernel writes to where its data are refused
+
+
+def _sticky_word(device: Device, capture: Capture) -> int:
+    """The address of an error word for a graph: of its own, and set back by its reader alone, as the next replay may
+    come before anybody looks."""
+    memory = device.memory
+    address = memory.take(WORD)
+    if not address:
+        raise MemoryError(f"[graph] requires memory on {device.place.name}, which has none left")
+    memory.write(address, bytes(WORD))
+    capture.keep.append(partial(memory.give, address, WORD))
+    return address
 
 
 class Prepared(NamedTuple):
@@ -132,7 +146,7 @@ class NestKernel:
         pointers += [scratch.take(n) for n in prepared.temporaries]
         work: list[tuple[Launch, Given]] = []
         sizes = [Sizes.of(x) if isinstance(x, Buffer) else x for x in ins] if queue.capture is not None else []
-        error = scratch.take(4 if prepared.fails else 0)
+        error = 0 if not prepared.fails else scratch.take(WORD) if capture is None else _sticky_word(device, capture)
         for launches in prepared.steps:
             global_scratch = scratch.take(max(k.global_scratch for k in launches))
             for k in launches:
@@ -148,15 +162,23 @@ class NestKernel:
             if draws:
                 self.note_draw(capture, op, params, words, slice(first, first + len(work)))
             return
-        block = device.pinned.take(4)
+        block = device.pinned.take(WORD)
         code = ctypes.c_uint32.from_address(block[0])
 
         def checked(stream: int) -> None:
-            driver.memset_d32_async(error, 0, 1, stream)
+            if capture is None:
+                driver.memset_d32_async(error, 0, 1, stream)
             enqueue(stream)
-            driver.memcpy_async(block[0], error, 4, stream)
+            driver.memcpy_async(block[0], error, WORD, stream)
 
-        check = DataCheck(op, ins, params, lambda: code.value, device.memory.array)
+        def told() -> int:
+            value = code.value
+            if value and capture is not None:
+                code.value = 0
+                device.memory.write(error, bytes(WORD))
+            return value
+
+        check = DataCheck(op, ins, params, told, device.memory.array)
         queue.put(op.name, checked, check, partial(device.pinned.give, block), (*ins, *outs), nest=True)
         if draws:
             self.note_draw(capture, op, params, words, slice(first, first + len(work)))

@@ -230,7 +230,7 @@ class CublasLt:
                     ctypes.c_size_t(chosen.heuristic.workspace), ctypes.c_void_p(stream),
                 )  # fmt: skip
 
-        queue.put(name, enqueue, uses=uses)
+        queue.put(name, enqueue, uses=(*uses, *scratch.tensors))
 
 
 def kinds_of(dtypes: tuple[str, str, str], attributes: tuple) -> tuple[int, int]:

@@ -133,7 +133,7 @@ class Cudnn:
         scratch = Scratch(buffers[out].place)
         run = self.run(plan, buffers, scratch.take(plan.workspace))
         uses = (*(x for number, x in buffers.items() if number != out), buffers[out])
-        queue.put(name, run, uses=uses)
+        queue.put(name, run, uses=(*uses, *scratch.tensors))
         return True
 
     def run(self, plan: Plan, buffers: dict[int, Buffer], workspace: int) -> Callable[[int], None]:
