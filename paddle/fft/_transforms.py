@@ -74,13 +74,19 @@ def _axes(x: Tensor, s: Any, axes: Any, op: str) -> tuple[tuple[int, ...], tuple
 
 
 def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Tensor:
-    """Crop or pad ``x`` to so many points on each axis."""
+    """Crop or pad ``x`` to so many points on each axis; where sizes say when a program runs which of both, to pad by a
+    negative number is to crop."""
     if sizes is None:
         return x
     shape = x.shape
     have = [shape[a] for a in axes]
     if all(map(dim.same, have, sizes)):
         return x
+    open_ = [(a, n - h) for a, n, h in zip(axes, sizes, have) if type(n - h) is Sym and (n - h).lo < 0 < (n - h).hi]
+    if open_:
+        places = tuple(a for a, _ in open_)
+        x = F.pad(x, 0, axes=places, lo=(0,) * len(open_), hi=tuple(n for _, n in open_))
+        have = [x.shape[a] for a in axes]
     cut = [(a, n) for a, n, h in zip(axes, sizes, have) if not dim.same(n, h) and n < h]
     if cut:
         k = len(cut)
@@ -117,7 +123,7 @@ def complex_to_real(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool
     chosen_axes, sizes = _axes(x, s, axes, op)
     shape = x.shape
     n = 2 * (shape[chosen_axes[-1]] - 1) if sizes is None else sizes[-1]
-    if n < 1:
+    if not dim.le(1, n):
         raise op_error(ValueError, op, "at least two points on the last axis, or n", shape)
     if sizes is not None:
         x = _fit(x, chosen_axes, (*sizes[:-1], n // 2 + 1))

@@ -30,7 +30,10 @@ from paddle.static.input import InputSpec
 from paddle.static.program import Program, enable_static, program_guard
 from paddle.static.program_file import Contents
 from paddle.static.variable import data
+from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside
 from umiak.util.errors import op_error
@@ -216,7 +219,7 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
         stack.enter_context(_left_alone(target.layer))
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
-        fetched = [main._tracer.tensor(x) for x in tensors_in(results)]
+        fetched = [main._tracer.tensor(x) for x in map(_tensor_of, _values_in(results, (Tensor, Sym)))]
     if not fetched:
         raise op_error(ValueError, target.op_name, f"a tensor as a result of {target.name}", type(results).__name__)
     fetched = _chosen(fetched, configs.get("output_spec"), target)
@@ -266,14 +269,25 @@ def _feeds(tracer: ProgramTracer, names: Sequence[str] | None, target: _Target) 
 
 def tensors_in(x: Any) -> Iterator[Tensor]:
     """The tensors of a result, in order; those of a dict by their keys."""
-    if isinstance(x, Tensor):
+    return _values_in(x, (Tensor,))
+
+
+def _values_in(x: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
+    if isinstance(x, kinds):
         yield x
     elif isinstance(x, (list, tuple)):
         for v in x:
-            yield from tensors_in(v)
+            yield from _values_in(v, kinds)
     elif isinstance(x, Mapping):
         for key in sorted(x):
-            yield from tensors_in(x[key])
+            yield from _values_in(x[key], kinds)
+
+
+def _tensor_of(x: Any) -> Tensor:
+    """A result of a program: a number that is computed of open sizes is a tensor there, as files have no others."""
+    if type(x) is not Sym:
+        return x
+    return F.full(x, dtype={"int": dt.int64, "float": dt.float32, "bool": dt.bool}[x.kind], shape=())
 
 
 def _chosen(fetched: list[SymTensor], wanted: Any, target: _Target) -> list[SymTensor]:

@@ -80,6 +80,9 @@ def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ..
 
 def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
     """The same where sizes differ between runs; that they go together is tested when the program runs."""
+    wanted = tuple(map(_settled, wanted))
+    if not any(type(n) is Sym for n in wanted):
+        return _resolve(x, wanted, op)
     sizes = [x.shape[i] if type(n) is int and n == 0 and i < x.ndim else n for i, n in enumerate(wanted)]
     free = [i for i, n in enumerate(sizes) if type(n) is int and n == -1]
     if len(free) > 1:
@@ -89,6 +92,17 @@ def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
     elif type(x._count) is int and not x._count and not any(type(n) is int and n == 0 for n in sizes):
         return wanted  # nothing, of a shape with a 0
     return tuple(sizes)
+
+
+def _settled(n: Any) -> Any:
+    """A size that code has computed may come to 0 or -1, which have a meaning of their own: a guard tells, where there
+    are sizes to look at."""
+    if type(n) is Sym and n.hinted and n.lo < 1:
+        if n == 0:
+            return 0
+        if n.lo < 0 and n == -1:
+            return -1
+    return n
 
 
 @public(aliases={"size": "shape"}, ints_from=1)

@@ -99,8 +99,44 @@ def means_same(x):
     return F.avg_pool2d(x, 3, 2, padding="SAME")
 
 
+def enlarged_same(x):
+    return F.conv2d_transpose(x, FILTERS, stride=3, padding="SAME")
+
+
+def enlarged_row_and_volume(x):
+    row = F.conv1d_transpose(x[:, :, 0], FILTERS[:, :, 0], stride=2, padding="SAME")
+    volume = F.conv3d_transpose(x.unsqueeze(2), FILTERS.unsqueeze(2), stride=2, padding="SAME")
+    return row, volume, F.conv3d_transpose(x.unsqueeze(2), FILTERS.unsqueeze(2), stride=2, padding="VALID")
+
+
+def enlarged_to_another(x):
+    """As a decoder does, whose skipped connection has the sizes."""
+    y = F.max_pool2d(x, 2, 2, ceil_mode=True)
+    sizes, given = x.shape[2:], {"stride": 2, "padding": 1}
+    own = F.conv2d_transpose(y, FILTERS[:, :1], groups=4, output_size=sizes, **given)
+    volume = F.conv3d_transpose(y.unsqueeze(2), FILTERS.unsqueeze(2), None, 2, [0, 1, 1], output_size=[1, *sizes])
+    return F.conv2d_transpose(y, FILTERS, output_size=sizes, **given) + x, own, volume
+
+
+def largest_to(x):
+    """Equal elements too, of which the first has the place."""
+    sizes = [x.shape[2] // 2 + 1, x.shape[3] - 1]
+    return *F.adaptive_max_pool2d(x, sizes, True), *F.adaptive_max_pool2d(paddle.floor(x), sizes, return_mask=True)
+
+
+def largest_strips(x):
+    y, place = F.adaptive_max_pool2d(x, (2, None), return_mask=True)
+    return F.adaptive_max_pool2d(x, (None, 1)), y, place, F.adaptive_max_pool1d(x[:, :, 0], x.shape[3] // 2, True)[1]
+
+
+def volumes_to(x):
+    volume, sizes = paddle.stack([x, 2 - x], 2), [2, x.shape[2] // 2 + 1, x.shape[3]]
+    return *F.adaptive_max_pool3d(volume, sizes, True), F.adaptive_avg_pool3d(volume, sizes)
+
+
 POOLS = [largest_same, largest_ceil, means_ceil, means_same]
 FUNCTIONS = [*POOLS, same_pads, enlarged_to, grown_or_cut, reflected, repeated, pooled_to, strips, one_window]
+FUNCTIONS += [enlarged_same, enlarged_row_and_volume, enlarged_to_another, largest_to, largest_strips, volumes_to]
 FUNCTIONS += [folded, positions, divergence, counts, upper, histogram, boxes, priors]
 SIZES = ((2, 4, 6, 5), (1, 4, 8, 8), (3, 4, 3, 9), (2, 4, 7, 3))
 

@@ -74,6 +74,33 @@ def test_a_layer_and_its_names(tmp_path):
     assert names(prefix + ".json")[0] == [("image", [-1, 2]), ("other", [-1, 3])]
 
 
+def test_results_that_are_computed_of_open_sizes_are_tensors(tmp_path):
+    """Other numbers, texts and None are left out, as the reference leaves them out."""
+    prefix = str(tmp_path / "m")
+
+    def sizes(x):
+        n = x.shape[0]
+        return {"b": [x + 1, 2 * n, 5, None], "a": n, "c": (n / 4, n > 2, "text", x.shape)}
+
+    def number(x):
+        return len(x) - 1
+
+    for function in (sizes, number):
+        paddle.jit.save(function, prefix, [spec("x")])
+        loaded = paddle.jit.load(prefix)
+        predictor = paddle.inference.create_predictor(paddle.inference.Config(prefix + ".json", ""))
+        for n in (1, 4):
+            x = paddle.to_tensor(X[:n])
+            wanted = [n, x + 1, 2 * n, np.float32(n / 4), n > 2, n] if function is sizes else [n - 1]
+            got = loaded(x)
+            for results in (got if isinstance(got, list) else [got], predictor.run([x])):
+                assert [(y.dtype, y.shape) for y in results if y.ndim == 0] == [
+                    (paddle.to_tensor(w).dtype, []) for w in wanted if not isinstance(w, paddle.Tensor)
+                ]
+                for y, want in zip(results, wanted, strict=True):
+                    np.testing.assert_array_equal(y, np.asarray(want))
+
+
 def test_nested_arguments_and_results(tmp_path):
     class Nested(nn.Layer):
         def forward(self, d, items, power=3):

@@ -156,6 +156,8 @@ class Sym:
     def __ceil__(self) -> Any: return neg(floor(neg(self)))
     def __trunc__(self) -> Any: return to_int(self)
     def __round__(self, digits: int | None = None) -> Any: return nearest(self) if digits is None else self._refuse()
+    def sqrt(self) -> Any: return power(self, 0.5)  # NumPy's functions of objects ask them for methods
+    def rint(self) -> Any: return to_float(nearest(self))
     def __eq__(self, o: Any) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
     def __ne__(self, o: Any) -> Any: return ne(self, o) if is_number(o) else NotImplemented
     def __le__(self, o: Any) -> Any: return compare_le(self, o) if is_number(o) else NotImplemented

@@ -38,6 +38,7 @@ from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of, reads_one_cal
 from paddle.jit.sot.models import every  # noqa: F401 registers all
 from paddle.jit.sot.models.attributes import get_attribute, remove_attribute, write_attribute
 from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator
+from paddle.jit.sot.models.numpy_numbers import are_numbers
 from paddle.jit.sot.models.pure import OF_FRAMES, PURE, PURE_MODULES, PURE_TYPES, SYMBOLIC
 from paddle.jit.sot.models.table import model_of
 from paddle.jit.sot.rewritten import Simulated, is_rewriting, may_leave
@@ -377,8 +378,13 @@ class Simulator:
             return self.leaf(f, args, kwargs)
         if isinstance(f, (operator.itemgetter, operator.methodcaller)):
             return f(*args)
-        if isinstance(f, np.ufunc) and self._makes_constants(f, "numpy", args, kwargs):
-            return self.pure(f, args, kwargs)
+        return self.foreign(f, args, kwargs)
+
+    def foreign(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call of a function in C of another package."""
+        if isinstance(f, np.ufunc):
+            if (not kwargs and are_numbers(args)) or self._makes_constants(f, "numpy", args, kwargs):
+                return self.pure(f, args, kwargs)
         return self.break_graph(f"a call of {name_of(f)}{advice(type(f).__module__)}")
 
     def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:

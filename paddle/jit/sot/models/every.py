@@ -9,6 +9,7 @@ from paddle.jit.sot.models import (
     language,
     layers,
     modes,
+    numpy_numbers,
     operators,
     scalars,
     texts,
@@ -16,5 +17,6 @@ from paddle.jit.sot.models import (
 )
 
 EVERY = (
-    attributes, containers, debugging, items, kinds, language, layers, modes, operators, scalars, texts, truth,
+    attributes, containers, debugging, items, kinds, language, layers, modes, numpy_numbers, operators, scalars,
+    texts, truth,
 )  # fmt: skip

@@ -12,6 +12,7 @@ from paddle.static.formats.emit.emitter import (
     array,
     element,
     emits,
+    fixed,
     flag,
     i32,
     i64,
@@ -148,7 +149,9 @@ def scatter_nd(e: Emitter, o: ir.Operation) -> Result | None:
 
 
 @emits(F.Embedding)
-def embedding(e: Emitter, o: ir.Operation) -> Result:
+def embedding(e: Emitter, o: ir.Operation) -> Result | None:
+    if not fixed(o.params):
+        return None
     index, weight = o.operands
     padding = o.params[0] if o.op.padded else -1
     given = {"padding_idx": i64(padding), "sparse": flag(False)}

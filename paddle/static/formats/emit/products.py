@@ -20,7 +20,10 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
+from umiak.ir import sym as dim
 from umiak.ir.meta import identical
 
 
@@ -185,7 +188,25 @@ def rfft(e: Emitter, o: ir.Operation) -> Result:
 
 @emits(F.Irfft)
 def irfft(e: Emitter, o: ir.Operation) -> Result | None:
-    if not fixed(o.params):
-        return None
+    (n,) = o.params
+    (x,) = o.operands
+    if not fixed(n):
+        half = x.meta.shape[o.op.axes[-1]]  # type: ignore[union-attr]
+        if not dim.same(n, 2 * (half - 1)):  # files have but numbers
+            return e.traced(lambda x: _of_all_points(x, o.op, n), [x])[0]
+        n = 0  # that many
     given = {"axes": array(i64, o.op.axes), "normalization": text(o.op.norm), "forward": flag(False)}
-    return e.one("fft_c2r", [e.of(o.operands[0])], e.type(o), **given, last_dim_size=i64(o.params[0]))
+    return e.one("fft_c2r", [e.of(x)], e.type(o), **given, last_dim_size=i64(n))
+
+
+def _of_all_points(x: Tensor, op: Any, n: Any) -> Tensor:
+    """The inverse transform of half of the points, of which the other half is the mirror, as that of all ``n``."""
+    *others, last = op.axes
+    if others:
+        x = F.fft(x, axes=tuple(others), norm=op.norm, inverse=True)
+    k = F.iota(0, 1, dtype=dt.int64, size=n)
+    mirrored = F.gt(k, n // 2)
+    sign = F.reshape(F.where(mirrored, -1, F.full(1, dtype=x.dtype.real, shape=())), (n, *(1,) * (x.ndim - 1 - last)))
+    x = F.take(x, F.where(mirrored, F.sub(n, k), k), last)
+    x = F.complex(F.real(x), F.mul(F.imag(x), sign))
+    return F.real(F.fft(x, axes=(last,), norm=op.norm, inverse=True))

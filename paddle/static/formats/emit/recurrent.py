@@ -19,6 +19,7 @@ from paddle.static.formats.emit.emitter import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 
 _MODES = {"tanh": "RNN_TANH", "relu": "RNN_RELU", "lstm": "LSTM", "gru": "GRU"}
@@ -28,8 +29,8 @@ _MODES = {"tanh": "RNN_TANH", "relu": "RNN_RELU", "lstm": "LSTM", "gru": "GRU"}
 def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
     """One direction of one layer; backwards over the flipped steps."""
     x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths = o.operands
-    if w_ho is not None:
-        return None
+    if w_ho is not None:  # the operator has no projection
+        return e.traced(lambda *xs: _unprojected(o.op, *xs), o.operands)
     steps, order = e.of(x), None
     if o.op.reverse and lengths is None:
         steps = e.one("flip", [steps], typed(steps), axis=array(i32, [0]))
@@ -55,6 +56,30 @@ def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
     elif o.op.reverse:
         out = e.one("flip", [out], typed(out), axis=array(i32, [0]))
     return [out, *(e.squeeze(s, [0]) for s in e.parts(last))]
+
+
+def _unprojected(op: Any, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths) -> tuple[Tensor, ...]:  # type: ignore[no-untyped-def]
+    """A layer with a projection as one without it: weights on the state take it in, and results are projected. The
+    first state, which is no projection of another, comes beside the first input."""
+    steps, batch, _ = x.shape
+    at = F.iota(0, 1, dtype=dt.int64, size=steps)
+    begin: Any = steps - 1 if op.reverse else 0
+    if lengths is None:
+        first = F.reshape(F.eq(at, begin), (steps, 1, 1))
+    else:
+        lengths = F.cast(lengths, dtype=dt.int64)
+        begin = F.sub(F.reshape(lengths, (1, batch, 1)), 1) if op.reverse else 0
+        first = F.eq(F.reshape(at, (steps, 1, 1)), begin)
+    state = F.where(first, F.unsqueeze(h0, axes=(0,)), 0)
+    y, h, c = F.rnn(
+        F.concat([x, state], axis=2), F.full(0, dtype=x.dtype, shape=(batch, w_ho.shape[0])),
+        F.concat([w_ih, w_hh], axis=1), F.matmul(w_hh, w_ho, transpose_y=True), b_ih, b_hh, c0, None, lengths,
+        mode=op.mode, reverse=op.reverse,
+    )  # fmt: skip
+    h = F.matmul(h, w_ho)
+    if lengths is not None:
+        h = F.where(F.reshape(F.gt(lengths, 0), (batch, 1)), h, h0)
+    return F.matmul(y, w_ho), h, c
 
 
 def _backwards(x: Any, lengths: Any) -> Any:

@@ -23,8 +23,10 @@ from paddle.static.formats.emit.emitter import (
     typed,
 )
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
+from umiak.ir import sym as dim
 
 _LAYOUT = {2: "NCHW", 3: "NCDHW"}
 
@@ -86,11 +88,40 @@ def conv(e: Emitter, o: ir.Operation) -> Result | None:
 def conv_transpose(e: Emitter, o: ir.Operation) -> Result | None:
     groups, strides, lo, hi, dilations, extra = o.params
     n = o.op.nd
-    if n > 3 or not fixed(o.params) or any(p < 0 for p in (*lo, *hi)):
+    if n > 3 or not fixed(groups, strides, dilations):
         return None
+    if not fixed(lo, hi) or (n == 3 and not fixed(extra)):  # files have but numbers
+        return e.traced(lambda x, w: _part_of_whole(x, w, o.params), o.operands)[0]
+    if any(p < 0 for p in (*lo, *hi)):
+        return None
+    more = _each(extra, n, 0) if fixed(extra) and any(extra) else []
+    return _transposed(e, o, more, [] if fixed(extra) else o.results[0].meta.shape[2:])
+
+
+def _part_of_whole(x: Tensor, w: Tensor, params: Sequence[Any]) -> Tensor:
+    """A transposed convolution whose pads cut off, or whose ends add, what depends on sizes: of the one without."""
+    groups, strides, lo, hi, dilations, extra = params
+    none = (0,) * len(lo)
+    y = F.conv_transpose(x, w, len(lo), groups, strides, none, none, dilations, none)
+    ends = tuple(more - p for more, p in zip(extra, hi, strict=True))
+    return F.pad(y, 0, lo=tuple(-p for p in lo), hi=ends, axes=tuple(range(2, 2 + len(lo))))
+
+
+@emits(F.ConvInputGrad)
+def conv_input_grad(e: Emitter, o: ir.Operation) -> Result | None:
+    """A transposed convolution whose sizes are given."""
+    *geometry, sizes = o.params
+    if o.op.nd > 2 or not fixed(geometry) or any(p < 0 for p in (*geometry[2], *geometry[3])):
+        return None
+    return _transposed(e, o, [], sizes)
+
+
+def _transposed(e: Emitter, o: ir.Operation, more: Sequence[int], sizes: Sequence[Any]) -> Result:
+    """``more``: what is added at the ends. ``sizes``: of the result, or none; three of them are no operand."""
+    groups, strides, lo, hi, dilations = o.params[:5]
+    n = o.op.nd
     x, w = (e.of(v) for v in o.operands)
     rank = max(n, 2)
-    more = [] if not any(extra) else _each(extra, n, 0)
     given = {
         "strides": array(i32, _each(strides, n, 1)), "paddings": array(i32, _pads(lo, hi, n)),
         "output_padding": array(i32, more), "padding_algorithm": EXPLICIT, "groups": i32(groups),
@@ -103,23 +134,7 @@ def conv_transpose(e: Emitter, o: ir.Operation) -> Result | None:
     else:
         deep = groups > 1 and groups == typed(x).shape[1] and typed(w).shape[1] == 1
         name = "depthwise_conv2d_transpose" if deep else "conv2d_transpose"
-        made = e.one(name, [*operands, e.ints([])], kind, **given)
-    return _dropped(e, made, n)
-
-
-@emits(F.ConvInputGrad)
-def conv_input_grad(e: Emitter, o: ir.Operation) -> Result | None:
-    """A transposed convolution whose sizes are given."""
-    groups, strides, lo, hi, dilations, sizes = o.params
-    n = o.op.nd
-    if n > 2 or not fixed(o.params) or any(p < 0 for p in (*lo, *hi)):
-        return None
-    made = e.one(
-        "conv2d_transpose", [*(_lifted(e, e.of(v), n) for v in o.operands), e.ints(_each(sizes, n, 1))],
-        _lifted_type(e.type(o), n), strides=array(i32, _each(strides, n, 1)), paddings=array(i32, _pads(lo, hi, n)),
-        output_padding=array(i32, []), padding_algorithm=EXPLICIT, groups=i32(groups),
-        dilations=array(i32, _each(dilations, n, 1)), data_format=text(_LAYOUT[2]),
-    )  # fmt: skip
+        made = e.one(name, [*operands, e.ints(_each(sizes, n, 1) if sizes else [])], kind, **given)
     return _dropped(e, made, n)
 
 
@@ -218,12 +233,62 @@ def max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
 
 
 @emits(F.AdaptiveMaxPool)
-def adaptive_max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
-    if not _plain(o):
-        return None
-    none = [0] * max(o.op.n, 2)
-    # The operator without places has other regions.
-    return [*_indexed(e, o, o.params[0], [1] * o.op.n, none, True)]
+def adaptive_max_pool(e: Emitter, o: ir.Operation) -> Sequence[Result | None] | None:
+    (sizes,) = o.params
+    if _plain(o):
+        none = [0] * max(o.op.n, 2)
+        # The operator without places has other regions.
+        return [*_indexed(e, o, sizes, [1] * o.op.n, none, True)]
+    if e.reads(o.results[1]):
+        return e.traced(lambda x: _largest_and_places(x, sizes, o.op.dtype), o.operands)
+    return [*e.traced(lambda x: _largest(x, sizes, o.op.dtype), o.operands), None]
+
+
+# Numbers of regions that are known when the program runs, of which files have none: axis after axis.
+
+
+def _largest(x: Tensor, counts: Sequence[Any], dtype: Any) -> Tensor:
+    for axis, count in enumerate(counts, x.ndim - len(counts)):
+        if not dim.same(x.shape[axis], count):
+            x, _ = _along(x, axis, count, dtype)
+    return x
+
+
+def _largest_and_places(x: Tensor, counts: Sequence[Any], dtype: Any) -> tuple[Tensor, Tensor]:
+    """Of equal elements the first one has the place, so the last axis comes first: then it is in the first row."""
+    places, inner = F.full(0, dtype=dtype, shape=x.shape), 1
+    for axis in reversed(range(x.ndim - len(counts), x.ndim)):
+        size, count = x.shape[axis], counts[axis - x.ndim]
+        if dim.same(size, count):
+            own = F.reshape(F.iota(0, 1, dtype=dtype, size=size), (size, *(1,) * (x.ndim - 1 - axis)))
+        else:
+            x, own = _along(x, axis, count, dtype)
+            places = F.take_along(places, F.cast(own, dtype=dt.int64), axis)
+        places = F.add(places, F.mul(own, inner))
+        inner = inner * size
+    return x, places
+
+
+def _along(x: Tensor, axis: int, count: Any, dtype: Any) -> tuple[Tensor, Tensor]:
+    """The largest elements of regions of one axis, and where on it they are."""
+    if fixed(count):
+        order = [*(i for i in range(x.ndim) if i != axis), axis]
+        back = tuple(map(order.index, range(x.ndim)))
+        y, own = F.adaptive_max_pool(F.permute(x, perm=tuple(order)), 1, dtype, (count,))
+        return F.permute(y, perm=back), F.permute(own, perm=back)
+    size = x.shape[axis]
+    most = dim.cdiv(size, count) + 1  # elements of a region
+    i = F.reshape(F.iota(0, 1, dtype=dt.int64, size=count), (count, 1))
+    begin = F.floor_div(F.mul(i, size), count)
+    last = F.sub(F.floor_div(F.add(F.mul(F.add(i, 1), size), count - 1), count), 1)
+    index = F.minimum(F.add(begin, F.iota(0, 1, dtype=dt.int64, size=most)), last)  # the last one again and again
+    parts = F.take(x, F.reshape(index, (count * most,)), axis)
+    parts = F.reshape(parts, (*x.shape[:axis], count, most, *x.shape[axis + 1 :]))
+    best = F.argmax(parts, axis=axis + 1, keepdim=True)
+    y = F.squeeze(F.take_along(parts, best, axis + 1), axes=(axis + 1,))
+    behind = (count, *(1,) * (x.ndim - 1 - axis))
+    own = F.minimum(F.add(F.squeeze(best, axes=(axis + 1,)), F.reshape(begin, behind)), F.reshape(last, behind))
+    return y, F.cast(own, dtype=dtype)
 
 
 @emits(F.WindowReduce)
@@ -254,10 +319,18 @@ def avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
 
 @emits(F.AdaptiveAvgPool)
 def adaptive_avg_pool(e: Emitter, o: ir.Operation) -> Result | None:
-    n = o.op.n
-    if not (_plain(o) or 0 < n <= 2):
+    n, (sizes,) = o.op.n, o.params
+    if n == 3 and not fixed(sizes):  # the operator over three dims has but numbers
+        return e.traced(lambda x: _mean_of_planes(x, sizes), o.operands)[0]
+    if not 0 < n <= 3:
         return None
-    return _pool(e, o, "avg", o.params[0], [1] * n, [0] * max(n, 2), adaptive=True)
+    return _pool(e, o, "avg", sizes, [1] * n, [0] * max(n, 2), adaptive=True)
+
+
+def _mean_of_planes(x: Tensor, sizes: Sequence[Any]) -> Tensor:
+    """Means of regions of the last three dims: of two of them, then of the other one."""
+    x = F.permute(F.adaptive_avg_pool(x, 2, tuple(sizes[1:])), perm=(0, 1, 3, 4, 2))
+    return F.permute(F.adaptive_avg_pool(x, 1, (sizes[0],)), perm=(0, 1, 4, 2, 3))
 
 
 @emits(F.GridSample)
