@@ -128,7 +128,7 @@ class Text:
     def early(self) -> None:
         self.line(f"if {self.condition()}:")
         v, w = self.r.choice(self.rows), self.r.choice(self.rows)
-        self.line(f"    return {v} * {self.r.randrange(2, 5)}, {w}.sum(0)")
+        self.line(f"    return {v} * {self.r.randrange(2, 5)}, {w}.sum(0) + x.mean() + y.sum()")
 
     def loop(self) -> None:
         r, name, v = self.r, self.name(), self.r.choice(self.rows)

@@ -100,6 +100,13 @@ def with_data(x, y):
     return x * 2 if x.shape[0] > 3 and x.sum() > 0 else x + y.sum()
 
 
+def numbers_as_flags(x, y):
+    """Of a logical operator that is a test nothing but its truth is asked."""
+    if x.shape[0] % 3 and x.sum() > 0 or not (y.shape[1] % 4 or x.shape[0] > 4):
+        return x * 2 + y.sum()
+    return x + y.sum()
+
+
 def halved(x, y):
     while x.shape[0] > 3:
         x = x[::2]
@@ -135,7 +142,7 @@ def left_by_size(x, y):
 
 FUNCTIONS = [
     by_statement, by_remainder, by_expression, by_number, early_return, other_sizes, one_way_needs_a_size, equal_sizes,
-    equal_shapes, a_known_size_there, nested, with_data, halved, counted, left_early, left_by_size,
+    equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags, halved, counted, left_early, left_by_size,
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from paddle.jit.source import build
 from paddle.jit.source.names import has_any
@@ -12,6 +12,31 @@ _SYMBOLS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
+
+
+_ASKED = "is_asked"
+
+
+def mark_asked(nodes: Iterable[ast.AST]) -> None:
+    """Note which logical operators are asked for their truth alone: of a test of a statement or expression, say."""
+    for node in nodes:
+        if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)):
+            _ask(node.test)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            _ask(node.operand)
+
+
+def _ask(node: ast.expr) -> None:
+    if isinstance(node, ast.BoolOp):
+        setattr(node, _ASKED, True)
+        for x in node.values:
+            _ask(x)
+
+
+def _is_flag(node: ast.expr) -> bool:
+    """Return whether the value of an operand is a truth value, or is made one where it stands."""
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, (ast.Compare, ast.BoolOp, ast.Constant))
 
 
 class Expressions(ast.NodeTransformer):
@@ -52,9 +77,11 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        flags = [_is_flag(x) or not getattr(node, _ASKED, False) for x in node.values]
         self.generic_visit(node)
         if _binds(node.values[1:]):
             return node
+        node.values = [x if f else self.helper("truth", x, x) for x, f in zip(node.values, flags, strict=True)]
         kind = "and_" if isinstance(node.op, ast.And) else "or_"
         return self.helper(kind, node, node.values[0], *map(build.thunk, node.values[1:]))
 

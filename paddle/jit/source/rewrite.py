@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from paddle.jit.source import build
-from paddle.jit.source.expressions import Expressions
+from paddle.jit.source.expressions import Expressions, mark_asked
 from paddle.jit.source.names import (
     UNREAD,
     Scope,
@@ -90,6 +90,7 @@ class _Function:
         parts = body if any(map(_may_leave, branches)) else branches
         self.reads = {*reads, *bound_by(parts), *attributes_set(parts)}
         first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
+        mark_asked(ast.walk(node.body) if isinstance(node, ast.Lambda) else within(body))
         self.expressions = Expressions(names.helpers, self.reads, first[0] if first else None)
         self.expressions.function = self._inner
         self.assigned: dict[str, None] = {}  # by functions of blocks

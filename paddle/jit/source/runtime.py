@@ -7,7 +7,7 @@ from paddle.jit.source.leaving import BREAK, CONTINUE, result, returned
 from paddle.jit.source.logic import and_, compare, decided, not_, or_
 from paddle.jit.source.loops import for_, while_
 from paddle.jit.source.raising import assert_, raised
-from paddle.jit.source.values import read
+from paddle.jit.source.values import read, truth
 
 vars(HELPERS).update(
     BREAK=BREAK,
@@ -27,5 +27,6 @@ vars(HELPERS).update(
     result=result,
     returned=returned,
     then=then,
+    truth=truth,
     while_=while_,
 )
