@@ -6,7 +6,9 @@ results.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -47,6 +49,7 @@ def convert(
     *,
     op: str = "onnx.export",
     initializer: Callable[[str, np.ndarray], TensorProto] = within,
+    results: Sequence[str] | Mapping[str, str] | None = None,
 ) -> ModelProto:
     """The model of a module.
 
@@ -57,19 +60,20 @@ def convert(
         name: the graph's name.
         op: the function that errors name.
         initializer: makes what the model says of a constant, when all operators could be said.
+        results: names of all results, or others for those that it names; None: those that the program has.
 
     Returns:
         The model, not yet checked.
 
     Raises:
-        ValueError: an opset outside of 11 to 21, or a parameter without a value.
+        ValueError: an opset outside of 11 to 21, a parameter without a value, or names that are not those of results.
         Refused: operators that the opset cannot say: all of them are named, each with the first opset that can.
     """
     if not OLDEST <= opset <= NEWEST:
         raise op_error(ValueError, op, f"an opset from {OLDEST} to {NEWEST}", opset)
     load()
     converter = _Converter(Builder(opset), parameters, op)
-    fetched = converter.outermost(module.block)
+    fetched = converter.outermost(module.block, results)
     if converter.refused:
         raise Refused(op, opset, converter.refused)
     return _model(converter, fetched, name, initializer)
@@ -107,9 +111,13 @@ class _Converter:
         self.values: dict[int, Bound] = {}
         self.inputs: list[Value] = []
         self.refused: dict[str, list[Unsayable]] = {}
+        self.reads: Counter[int] = Counter()  # operations that read a value
 
-    def outermost(self, block: Block) -> list[tuple[str, Value]]:
+    def outermost(
+        self, block: Block, results: Sequence[str] | Mapping[str, str] | None = None
+    ) -> list[tuple[str, Value]]:
         """Convert the whole program; what it fetches, by name."""
+        self.reads.update(n for o in block.walk() for n in o.operands if n is not None)
         for o in block.operations:
             if o.name in (DATA, PARAMETER):
                 self.builder.reserve(o.plain("name") if o.name == DATA else o.plain("parameter_name"))
@@ -119,10 +127,24 @@ class _Converter:
                 (operand,) = o.operands
                 if operand is None:
                     raise op_error(ValueError, self.op, "a value that is fetched", "none")
-                name = self.builder.free(o.plain("name") or o.plain("output_name"))
+                name = o.plain("name") or o.plain("output_name")
                 fetched.append((int(o.plain("col", len(fetched))), name, operand))
+        fetched.sort()
+        names = [self.builder.free(name) for name in self._renamed([name for _, name, _ in fetched], results)]
         self.run(block)
-        return [] if self.refused else [(name, self.values[n]) for _, name, n in sorted(fetched)]
+        return [] if self.refused else [(name, self.values[n]) for name, (_, _, n) in zip(names, fetched, strict=True)]
+
+    def _renamed(self, names: list[str], others: Sequence[str] | Mapping[str, str] | None) -> list[str]:
+        """Names of results as they are asked for."""
+        if others is None:
+            return names
+        if isinstance(others, Mapping):
+            if not set(others) <= set(names):
+                raise op_error(ValueError, self.op, f"output_names of results out of {names}", list(others))
+            return [others.get(name, name) for name in names]
+        if isinstance(others, str) or len(others) != len(names) or len(set(others)) != len(names):
+            raise op_error(ValueError, self.op, f"{len(names)} output_names that differ", repr(others))
+        return list(others)
 
     def run(self, block: Block) -> list[Bound]:
         """Append what a block does; what it yields."""
@@ -218,7 +240,10 @@ class _Converter:
             return
         if name not in self.parameters:
             raise op_error(ValueError, self.op, f"a value of the parameter {name!r}", "none")
-        self.values[o.results[0].number] = self.builder.parameter(name, np.asarray(self.parameters[name]))
+        value = self.builder.parameter(name, np.asarray(self.parameters[name]))
+        if self.reads[o.results[0].number] > 1 and value.constant is not None and value.constant.size > MOST_COPIED:
+            value = replace(value, constant=None)  # what is made of it is computed, so that it is stored once
+        self.values[o.results[0].number] = value
 
 
 # What a rule meets in a program whose operators lack operands or attributes, or have others.
@@ -226,6 +251,7 @@ _MALFORMED = TypeError, LookupError, ArithmeticError, ValueError, AttributeError
 _POISON = "what another operator did not make"
 _SLICE = "builtin.slice"  # one of a list of tensors, by the attribute `index`
 _FETCHED = FETCH, "builtin.shadow_output"  # the latter with an attribute `output_name`
+MOST_COPIED = 1024  # elements of a parameter of which there may be several forms
 _KEEPS = {
     "batch_norm_",
     "sync_batch_norm_",
@@ -259,7 +285,9 @@ def _declared(value: Value, type: TensorType) -> Value:
     if value.dtype != type.dtype and value.dtype in PARTS:
         return value
     sizes = tuple(max(n, -1) for n in type.shape)
-    if value.shape is not None and len(value.shape) == len(sizes):
+    if value.shape is not None:
+        if len(value.shape) != len(sizes):
+            return value
         sizes = tuple(a if a >= 0 else b for a, b in zip(value.shape, sizes, strict=True))
     return Value(value.builder, value.name, value.dtype, sizes, sequence=value.sequence)
 

@@ -16,6 +16,7 @@ from paddle.jit.saving import recorded
 from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.static.formats.graph import Module
 from paddle.static.formats.translate import Untranslatable, translate
+from paddle.static.input import InputSpec
 from umiak.core.tensor import Tensor
 from umiak.runtime.program_tracer import outside
 from umiak.util.errors import called, op_error
@@ -27,8 +28,16 @@ OP = "onnx.export"
 END = ".onnx"
 MOST_BYTES = 2**31 - 2**24  # of weights in one file: a protocol buffer holds 2 GiB, and needs room for the graph
 _SAVED = {"output_spec", "input_names_after_prune"}  # what it means is said by jit.save
-_ACCEPTED = {"with_hook", "combine_params", "clip_extra", "skip_prune_program", "verbose"}
-_OWN = {"enable_onnx_checker", "auto_update_opset", "deploy_backend", "external_filename"}
+_ACCEPTED = {
+    "with_hook", "combine_params", "clip_extra", "skip_prune_program", "verbose", "enable_dev_version",
+    "enable_experimental_op", "enable_optimize", "optimize_tool", "dist_prim_all",
+}  # fmt: skip
+# Names that several versions of Paddle2ONNX have for one thing.
+_SAME = {"auto_upgrade_opset": "auto_update_opset", "external_file": "external_filename"}
+_OWN = {
+    "enable_onnx_checker", "auto_update_opset", "deploy_backend", "external_filename", "output_names",
+    "input_shape_dict",
+}  # fmt: skip
 
 
 @public("paddle.onnx")
@@ -51,8 +60,12 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
             whether the model is checked by ``onnx.checker`` (True); ``auto_update_opset``: whether a higher opset is
             taken where ``opset_version`` cannot say the model (False); ``external_filename``: the name of a file
             beside the model for the weights, which is made by itself when there are more than 2 GiB;
-            ``deploy_backend``: None or ``"onnxruntime"``. ``with_hook``, ``combine_params``, ``clip_extra``,
-            ``skip_prune_program`` and ``verbose`` are accepted.
+            ``output_names``: names of the results, in order, or a dict of new ones by old ones; ``input_shape_dict``:
+            shapes by the names of inputs, instead of those in the specs; ``deploy_backend``: None or
+            ``"onnxruntime"``. ``auto_upgrade_opset`` and ``external_file`` mean what ``auto_update_opset`` and
+            ``external_filename`` do; ``with_hook``, ``combine_params``, ``clip_extra``, ``skip_prune_program``,
+            ``verbose``, ``enable_dev_version``, ``enable_experimental_op``, ``enable_optimize``, ``optimize_tool`` and
+            ``dist_prim_all`` are accepted.
 
     Raises:
         ImportError: the package ``onnx`` is not installed.
@@ -83,13 +96,18 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
     prefix = os.fspath(path)
     if not os.path.basename(prefix):
         raise op_error(ValueError, OP, "a path that ends in a name", repr(path))
+    configs = {_SAME.get(key, key): x for key, x in configs.items()}
     _check(opset_version, configs)
+    if configs.get("input_shape_dict"):
+        input_spec = _shaped(layer, input_spec, configs["input_shape_dict"])
     module, values = _module(layer, input_spec, configs)
     higher = bool(configs.get("auto_update_opset", False))
     external = configs.get("external_filename")
     if external is None and sum(v.nbytes for v in values.values()) > MOST_BYTES:
         external = os.path.basename(prefix) + END + ".data"
-    make = functools.partial(_model, module, values, opset_version, higher)
+    make = functools.partial(_model, module, values, opset_version, higher, results=configs.get("output_names"))
+    if _stands_as_it_is(layer, input_spec, configs):
+        make = functools.partial(_by_either, make, functools.partial(_recorded, layer, input_spec, configs))
     _write(make, prefix + END, external, bool(configs.get("enable_onnx_checker", True)))
 
 
@@ -108,9 +126,18 @@ def _check(opset: Any, configs: Mapping[str, Any]) -> None:
 
 def _module(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Module, dict[str, np.ndarray]]:
     """A layer in the operators of PaddlePaddle, and the values of its parameters."""
-    if isinstance(layer, TranslatedLayer) and input_spec is None and all(configs.get(k) is None for k in _SAVED):
+    if _stands_as_it_is(layer, input_spec, configs):
         module = layer._method(FORWARD).module
         return module, {k: _array(v) for k, v in layer._held(module).items()}
+    return _recorded(layer, input_spec, configs)
+
+
+def _stands_as_it_is(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> bool:
+    """Is the program that of a file?"""
+    return isinstance(layer, TranslatedLayer) and input_spec is None and all(configs.get(k) is None for k in _SAVED)
+
+
+def _recorded(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Module, dict[str, np.ndarray]]:
     contents = recorded(OP, layer, input_spec, configs).check()
     kept = {key: x.name for key, x in contents.kept.items() if x.kind != "constant"}
     try:
@@ -122,6 +149,20 @@ def _module(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Mo
             "Compute these outside of the exported layer.",
         ) from error  # fmt: skip
     return made.module, {k: _array(v) for k, v in made.parameters.items()}
+
+
+def _shaped(layer: Any, input_spec: Any, shapes: Any) -> list[Any]:
+    """Specs with other shapes, by their names."""
+    if input_spec is None and isinstance(layer, TranslatedLayer):
+        input_spec = list(layer._method(FORWARD).specs)
+    specs = list(input_spec) if isinstance(input_spec, (list, tuple)) else [input_spec]
+    names = [x.name for x in specs if isinstance(x, InputSpec)]
+    if not isinstance(shapes, Mapping) or not set(shapes) <= set(names):
+        raise op_error(ValueError, OP, f"input_shape_dict of shapes by names out of {names}", repr(shapes))
+    return [
+        InputSpec(shapes[x.name], x.dtype, x.name) if isinstance(x, InputSpec) and x.name in shapes else x
+        for x in specs
+    ]
 
 
 def _array(x: Any) -> np.ndarray:
@@ -142,6 +183,22 @@ def _model(module: Module, values: Mapping[str, np.ndarray], opset: int, higher:
             if not higher or error.opset is None:
                 raise
             at = error.opset  # later than this one
+
+
+def _by_either(direct: Callable[..., ModelProto], again: Callable[[], Any], **said: Any) -> ModelProto:
+    """The model of a file. Where ONNX lacks one of its operators, it may have those that it is computed by here."""
+    from paddle.onnx.convert import Refused
+
+    try:
+        return direct(**said)
+    except Refused as refused:
+        if refused.opset is not None:
+            raise
+        try:
+            _, _, *rest = direct.args
+            return functools.partial(direct.func, *again(), *rest, **direct.keywords)(**said)
+        except (ValueError, TypeError):
+            raise refused from None
 
 
 def _write(make: Callable[..., ModelProto], path: str, external: str | None, checked: bool) -> None:

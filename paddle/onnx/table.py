@@ -87,9 +87,10 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 
 
 SUBJECTS = (
-    "activations", "algebra", "attention", "control", "convolutions", "creation", "detection", "elementwise", "graphs",
-    "indexing", "joining", "losses", "norms", "older", "pooling", "proposals", "quantized", "recurrent", "reductions",
-    "reshaping", "resizing", "search", "solvers", "spectra", "windows", "writing",
+    "activations", "algebra", "attention", "control", "convolutions", "creation", "decoding", "detection",
+    "elementwise", "factors", "graphs", "indexing", "joining", "losses", "norms", "older", "pooling", "proposals",
+    "quantized", "recurrent", "reductions", "reshaping", "resizing", "search", "solvers", "special", "spectra",
+    "windows", "writing",
 )  # fmt: skip
 
 

@@ -18,7 +18,6 @@ from tests.support.draw import sampled
 OPSETS = 11, 13, 17, 21
 # Calls that not every opset can say: the first that can, None if there is none.
 FIRST = {
-    "matrix_rank": None,
     "einsum": 12, "einsum_trace": 12, "mode": 12, "collected": 13, "quantize_channels": 13,
     "quantize_last_channels": 13,
     "rcnn": 16, "roi_align": 16, "grid_sample": 16, "grid_sample_nearest": 16, "grid_sample_reflection": 16,

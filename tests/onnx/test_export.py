@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 import paddle
 import paddle.nn.functional as F
 from paddle.onnx import exporting
+from paddle.onnx.table import RULES
 from paddle.static import InputSpec
 from tests.onnx.conftest import run
+from tests.static.formats.test_operators import CASES, array
 
 DATA = Path(__file__).parents[1] / "data"
 X = np.random.RandomState(0).standard_normal((4, 3)).astype("float32")
@@ -218,25 +221,24 @@ def test_results_are_real(tmp_path):
 
 def test_all_operators_that_cannot_be_said_are_named(tmp_path):
     def function(x):
-        return paddle.digamma(x), F.grid_sample(x, x.transpose([0, 2, 3, 1])), paddle.i0(x)
+        return paddle.nextafter(x, x), F.grid_sample(x, x.transpose([0, 2, 3, 1])), paddle.linalg.eigvals(x).abs()
 
     with pytest.raises(ValueError, match="cannot") as caught:
         exported(function, tmp_path, [spec(1, 2, 4, 4)], opset=13)
     text = str(caught.value)
     assert text.startswith("[export] requires operators that ONNX can say at opset 13")
-    assert "pd_op.digamma: needs what ONNX has no operators for here (opset none)" in text
-    assert "pd_op.i0:" in text and "pd_op.grid_sample: needs ONNX operator GridSample (opset 16)" in text
+    assert "pd_op.nextafter: needs what ONNX has no operators for here (opset none)" in text
+    assert "pd_op.eigvals:" in text and "pd_op.grid_sample: needs ONNX operator GridSample (opset 16)" in text
     assert not (tmp_path / "folder").exists()
 
 
-def test_operators_that_nothing_needs_may_be_any(tmp_path):
-    """Uneven windows have places of maxima, which ONNX cannot say: the layer does not give them."""
-    layer = paddle.nn.AdaptiveMaxPool1D(3)
-    x = np.resize(X, (2, 2, 8))
-    path = exported(layer, tmp_path, [spec(None, 2, 8)], opset=11)
-    np.testing.assert_allclose(run(path, {"x": x})[0], layer(paddle.to_tensor(x)).numpy())
-    with pytest.raises(ValueError, match=r"needs result 1 of pd_op\.max_pool2d_with_index"):
-        exported(paddle.nn.AdaptiveMaxPool1D(3, return_mask=True), tmp_path, [spec(None, 2, 8)])
+@pytest.mark.parametrize("size", [3, 4])
+def test_places_of_maxima_of_uneven_windows(size, tmp_path):
+    layer = paddle.nn.AdaptiveMaxPool2D([size, 3], return_mask=True)
+    x = np.random.RandomState(1).randint(0, 9, (2, 2, 7, 8)).astype("float32")  # of equal ones the first counts
+    path = exported(layer, tmp_path, [spec(None, 2, 7, 8)], opset=11)
+    for y, wanted in zip(run(path, {"x": x}), layer(paddle.to_tensor(x)), strict=True):
+        np.testing.assert_array_equal(y, wanted.numpy(), strict=True)
 
 
 def test_weights_may_lie_in_a_file_of_their_own(tmp_path, monkeypatch):
@@ -293,3 +295,91 @@ def test_lengths_and_pads_may_depend_on_sizes(mode, tmp_path):
         x = np.arange(3.0 * n, dtype="float32").reshape(n, 3)
         for got, want in zip(run(path, {"x": x}), function(paddle.to_tensor(x)), strict=True):
             np.testing.assert_array_equal(got, want)
+
+
+def test_the_end_of_the_name_is_added_to_what_is_given(tmp_path):
+    """As in PaddlePaddle, whose paths are beginnings of names."""
+    layer = paddle.nn.Linear(3, 2)
+    for name in ("model", "model.v1", "model.onnx"):
+        paddle.onnx.export(layer, str(tmp_path / name), [spec(None, 3)])
+    assert sorted(os.listdir(tmp_path)) == ["model.onnx", "model.onnx.onnx", "model.v1.onnx"]
+
+
+def test_results_may_be_renamed(tmp_path):
+    def function(x):
+        return x + 1, x * 2
+
+    def names(path):
+        return [v.name for v in onnx.load(path).graph.output]
+
+    assert names(exported(function, tmp_path, [spec(2)], output_names=["more", "twice"])) == ["more", "twice"]
+    path = exported(function, tmp_path, [spec(2)], output_names={"fetch_name_1": "twice"})
+    assert names(path) == ["fetch_name_0", "twice"]
+    assert [y.tolist() for y in run(path, {"x": np.ones(2, "float32")})] == [[2, 2], [2, 2]]
+    for wrong in (["one"], ["a", "a"], {"other": "a"}):
+        with pytest.raises(ValueError, match="output_names"):
+            exported(function, tmp_path, [spec(2)], output_names=wrong)
+
+
+def test_sizes_may_be_fixed_by_the_names_of_inputs(tmp_path):
+    layer = Network()
+    layer.eval()
+    path = exported(layer, tmp_path, [spec(None, 3)], input_shape_dict={"x": [4, 3]})
+    assert sizes(onnx.load(path).graph.input) == [[4, 3]]
+    prefix = str(tmp_path / "saved")
+    paddle.jit.save(layer, prefix, [spec(None, 3)])
+    path = exported(paddle.jit.load(prefix), tmp_path, None, input_shape_dict={"x": [4, 3]})
+    assert sizes(onnx.load(path).graph.input) == [[4, 3]]
+    np.testing.assert_allclose(run(path, {"x": X})[0], layer(paddle.to_tensor(X)).numpy(), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match=r"input_shape_dict of shapes by names out of \['x'\]"):
+        exported(layer, tmp_path, [spec(None, 3)], input_shape_dict={"y": [4, 3]})
+
+
+def test_names_of_other_versions_of_the_converter(tmp_path):
+    layer = paddle.nn.Linear(3, 400)
+    path = exported(
+        layer, tmp_path, [spec(None, 3)], external_file="weights.bin", auto_upgrade_opset=True, enable_optimize=True,
+        enable_experimental_op=True, enable_dev_version=True, dist_prim_all=False,
+    )  # fmt: skip
+    assert sorted(os.listdir(tmp_path / "folder")) == ["model.onnx", "weights.bin"]
+    np.testing.assert_allclose(run(path, {"x": X})[0], layer(paddle.to_tensor(X)).numpy(), rtol=1e-5, atol=1e-6)
+
+
+class Tied(paddle.nn.Layer):
+    """A table of words that is read by rows, and gives scores by columns."""
+
+    def __init__(self, dtype):
+        super().__init__()
+        self.table, self.linear = paddle.nn.Embedding(2000, 16), paddle.nn.Linear(16, 16)
+        self.to(dtype=dtype)
+
+    def forward(self, words):
+        x = self.linear(self.linear(self.table(words)))
+        scores = paddle.matmul(x, self.table.weight, transpose_y=True)
+        return scores.max(-1), self.table.weight.T.sum(1) + x.sum([0, 1])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_a_weight_that_several_operators_read_is_stored_once(dtype, tmp_path):
+    layer = Tied(dtype)
+    bytes_ = sum(p.size for p in layer.parameters()) * np.dtype(dtype).itemsize
+    path = exported(layer, tmp_path, [spec(None, 4, dtype="int64", name="words")])
+    assert bytes_ <= os.path.getsize(path) <= 1.1 * bytes_
+    words = np.arange(8).reshape(2, 4)
+    got = run(path, {"words": words})
+    for y, wanted in zip(got, layer(paddle.to_tensor(words)), strict=True):
+        np.testing.assert_allclose(y, wanted.numpy(), rtol=1e-2 if dtype == "float16" else 1e-4, atol=1e-3)
+    names = {x.name for x in onnx.load(path).graph.initializer}
+    assert {p.name for p in layer.parameters()} <= names
+
+
+def test_an_operator_of_a_file_may_be_composed_of_others(tmp_path):
+    """One that ONNX lacks is exported by what computes it here."""
+    name = next(k for k, row in CASES.items() if "ctc_align" in json.dumps(row["program"]))
+    assert "ctc_align" not in RULES
+    (tmp_path / "saved.json").write_text(json.dumps(CASES[name]["program"]))
+    loaded = paddle.jit.load(str(tmp_path / "saved"))
+    path = exported(loaded, tmp_path, None)
+    got = run(path, {k: array(v) for k, v in CASES[name]["feeds"].items()})
+    for y, wanted in zip(got, CASES[name]["results"], strict=True):
+        np.testing.assert_array_equal(y, array(wanted))

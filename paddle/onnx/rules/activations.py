@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.rules.elementwise import clipped
-from paddle.onnx.shapes import known, reduce, reshape, transpose
+from paddle.onnx.shapes import known, mixed, reduce, reshape, sizes_of, transpose
 from paddle.onnx.table import Call, rule
 
 
@@ -152,10 +152,11 @@ def maxout(g: Builder, o: Call) -> Value:
     x, groups = o[0], o("groups")
     axis = o("axis", 1) % x.rank
     channels = x.sizes[axis]
-    sizes = [0] * axis + [channels // groups, groups] + list(x.sizes[axis + 1 :])
-    if sizes.count(-1) > 1:
-        raise Unsayable("known sizes behind the channels in maxout")
-    split = known(g.node("Reshape", x, g.ints(sizes)), [*x.sizes[:axis], *sizes[axis:]])
+    if channels < 0:
+        raise Unsayable("a known number of channels in maxout")
+    before, after = x.sizes[:axis], x.sizes[axis + 1 :]
+    parts = [*sizes_of(g, x)[:axis], channels // groups, groups, *sizes_of(g, x)[axis + 1 :]]
+    split = known(g.node("Reshape", x, mixed(g, parts)), [*before, channels // groups, groups, *after])
     return reduce(g, "Max", split, [axis + 1])
 
 

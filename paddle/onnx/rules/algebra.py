@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.rules.activations import gelu_of, halves
-from paddle.onnx.shapes import arange, known, reduce, scalar, shape, size, slices, squeeze, transpose, unsqueeze
+from paddle.onnx.shapes import known, reduce, shape, slices, squeeze, transpose, unsqueeze
 from paddle.onnx.table import Call, rule
 
 
@@ -152,22 +152,3 @@ def slogdet(g: Builder, o: Call) -> Value | tuple[Value, Value]:
         return sign, size_
     both = g.node("Concat", unsqueeze(g, sign, [0]), unsqueeze(g, size_, [0]), axis=0)
     return known(both, [2, *o[0].shape[:-2]])  # the reference declares another shape
-
-
-@rule("matrix_power")
-def matrix_power(g: Builder, o: Call) -> Value:
-    x, n = o[0], o("n")
-    if n < 0:
-        raise Unsayable("a power of a matrix that is not negative")
-    if n == 0:
-        line = arange(g, scalar(g, size(g, x, -1)))
-        return g.cast(g.node("Equal", unsqueeze(g, line, [1]), unsqueeze(g, line, [0])), x.dtype) + x * 0.0
-    y = None
-    while n:
-        if n & 1:
-            y = x if y is None else product(g, y, x)
-        n >>= 1
-        if n:
-            x = product(g, x, x)
-    assert y is not None
-    return y

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.rules.algebra import acted
-from paddle.onnx.shapes import known, numbers, transpose
+from paddle.onnx.shapes import known, numbers, slices, transpose, vector
 from paddle.onnx.table import Call, rule
 
 LAST = "NHWC", "NDHWC", "NLC"
@@ -29,6 +30,13 @@ def sides(paddings: Sequence[int], space: int) -> list[int]:
     if len(paddings) == space:
         return [*paddings, *paddings]
     return [*paddings[::2], *paddings[1::2]]
+
+
+def is_open_same(o: Call, x: Value, strides: Sequence[int]) -> bool:
+    """Is padding SAME to be computed when the model runs? Then `auto_pad` says it."""
+    return o("padding_algorithm", "EXPLICIT") == "SAME" and any(
+        n < 0 and s != 1 for n, s in zip(x.sizes[2:], strides, strict=True)
+    )
 
 
 def padding(o: Call, x: Value, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> list[int]:
@@ -63,11 +71,14 @@ def conv(g: Builder, o: Call) -> Value:
     kernel, strides = kernel_of(w), o("strides")
     same = o("padding_algorithm", "EXPLICIT") == "SAME"
     dilations = [1] * len(kernel) if same else o("dilations")
-    pads = padding(o, x, kernel, strides, dilations)
+    if is_open_same(o, x, strides):
+        placed: dict[str, Any] = {"auto_pad": "SAME_UPPER"}
+    else:
+        placed = {"pads": padding(o, x, kernel, strides, dilations)}
     groups = o("groups", 1)
     if o.name.startswith("depthwise") and groups <= 1 and x.shape is not None:
         groups = x.shape[1]
-    y = g.node("Conv", x, w, b, kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations, group=groups)
+    y = g.node("Conv", x, w, b, kernel_shape=kernel, strides=strides, dilations=dilations, group=groups, **placed)
     if o.name == "fused_conv2d_add_act":
         y = y if o[3] is None else y + o[3]
         y = acted(g, y, o("activation", ""))
@@ -92,9 +103,10 @@ def conv_transpose(g: Builder, o: Call) -> Value:
         pads = padding(o, x, kernel, strides, dilations)
     size = o[at] if o[at] is not None else o("output_size", [])
     wanted = numbers(size)
-    if wanted != []:
-        if wanted is None or x.shape is None or min(x.shape[2:]) < 0:
-            raise Unsayable("known sizes in space beside output_size")
+    cut = wanted is None or (wanted != [] and (x.shape is None or min(x.shape[2:]) < 0))
+    if cut:  # as far as a window reaches, then as far as is wanted
+        extra = [s - 1 for s in strides]
+    elif wanted:
         wanted = wanted if len(wanted) == space else wanted * space
         full = [
             (n - 1) * s - pads[i] - pads[i + space] + d * (k - 1) + 1
@@ -105,6 +117,9 @@ def conv_transpose(g: Builder, o: Call) -> Value:
         "ConvTranspose", x, w, bias, kernel_shape=kernel, strides=strides, pads=pads, dilations=dilations,
         group=o("groups", 1), output_padding=extra,
     )  # fmt: skip
+    if cut:
+        ends = vector(g, size)
+        y = known(slices(g, known(y, [-1] * x.rank), list(range(2, x.rank)), [0] * space, ends), [-1] * x.rank)
     return as_given(g, y, form, x.rank)
 
 

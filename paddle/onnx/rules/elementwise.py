@@ -199,7 +199,7 @@ def everywhere(g: Builder, x: Value, axes: list[int] | None, keepdims: bool = Fa
 
 def somewhere(g: Builder, x: Value, axes: list[int] | None, keepdims: bool = False) -> Value:
     """Is one of x true?"""
-    return g.cast(reduce(g, "Max", g.cast(x, "int32"), axes, keepdims), "bool")
+    return g.cast(reduce(g, "Sum", g.cast(x, "int32"), axes, keepdims), "bool")
 
 
 @rule("isclose")

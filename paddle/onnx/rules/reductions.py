@@ -10,7 +10,20 @@ import numpy as np
 from paddle.onnx.builder import Builder, Graph, Unsayable, Value, graph_proto
 from paddle.onnx.elements import FLOATS, INTEGERS
 from paddle.onnx.rules.elementwise import everywhere, somewhere
-from paddle.onnx.shapes import arange, expand, known, reduce, reshape, shape, size, squeeze
+from paddle.onnx.shapes import (
+    arange,
+    expand,
+    known,
+    mixed,
+    reduce,
+    reshape,
+    shape,
+    size,
+    sizes_of,
+    squeeze,
+    transpose,
+    unsqueeze,
+)
 from paddle.onnx.table import Call, rule
 
 
@@ -182,14 +195,13 @@ def _running(g: Builder, o: Call) -> tuple[Value, int]:
 
 @rule("cumprod")
 def cumprod(g: Builder, o: Call) -> Value:
-    if o("exclusive", False) or o("reverse", False):
-        raise Unsayable("cumprod of inclusive products from the front")
     x, axis = o[0], o("dim", -1) % o[0].rank
     first = reduce(g, "Sum", x * 0, [axis]) + 1
     with g.graph([_like(g, x, axis), _like(g, x, axis)]) as body:
         state, part = body.inputs
         y = state * part
-    return scanned(g, body, [first], [x], [y], [y], axis)[-1]
+        given = g.node("Identity", state) if o("exclusive", False) else y
+    return scanned(g, body, [first], [x], [y], [given], axis, reverse=o("reverse", False))[-1]
 
 
 def _like(g: Builder, x: Value, axis: int, dtype: str | None = None) -> Value:
@@ -268,12 +280,14 @@ def median(g: Builder, o: Call) -> Value:
     keepdim = o("keepdim", False)
     rank = x.rank
     axes = sorted(a % rank for a in axes) or list(range(rank))
+    kept = [i for i in range(rank) if i not in axes]
     if len(axes) == 1:
         line, axis = x, axes[0]
-    elif len(axes) == rank:
-        line, axis = reshape(g, x, [-1]), 0
     else:
-        raise Unsayable("a median along one axis, or of all elements")
+        sizes = sizes_of(g, x)
+        parts = mixed(g, [*(sizes[i] for i in kept), -1])
+        line = known(g.node("Reshape", transpose(g, x, [*kept, *axes]), parts), [-1] * (len(kept) + 1))
+        axis = len(kept)
     nan = g.node("IsNaN", line)
     # NaN goes to the end of the order; the middle is counted among the others.
     filled = g.node("Where", nan, math.inf, line)
@@ -286,9 +300,10 @@ def median(g: Builder, o: Call) -> Value:
     y = low if o("mode", "avg") == "min" else (low + high) * 0.5
     absent = g.node("Equal", valid, 0) if o.name == "nanmedian" else somewhere(g, nan, [axis], True)
     y = g.node("Where", absent, g.constant(math.nan, x.dtype), y)
-    if len(axes) == rank and rank > 1:
-        return reshape(g, y, [1] * rank if keepdim else [])
-    return y if keepdim else squeeze(g, known(y, [-1] * line.rank), [axis])
+    if len(axes) == 1 and keepdim:
+        return y
+    y = squeeze(g, known(y, [-1] * line.rank), [axis])
+    return unsqueeze(g, known(y, [-1] * len(kept)), axes) if keepdim else y
 
 
 def _at(g: Builder, x: Value, index: Value, axis: int) -> Value:

@@ -437,11 +437,20 @@ def trace(g: Builder, o: Call) -> Value:
 
 @rule("fill_diagonal")
 def fill_diagonal(g: Builder, o: Call) -> Value:
-    x, offset = o[0], o("offset", 0)
-    if o("wrap", False) or x.rank != 2:
-        raise Unsayable("fill_diagonal of one matrix, not wrapped")
+    x, offset, value = o[0], o("offset", 0), g.constant(o("value", 0), o[0].dtype)
+    if x.rank != 2:  # of cubes
+        lines = [arange(g, scalar(g, size(g, x, a))) for a in range(x.rank)]
+        lines = [reshape(g, line, [-1] + [1] * (x.rank - i - 1)) for i, line in enumerate(lines)]
+        on = g.node("Equal", lines[0], lines[1])
+        for line in lines[2:]:
+            on = on & g.node("Equal", lines[0], line)
+        return g.node("Where", on, value, x)
     row, column = _rows_columns(g, x)
-    return g.node("Where", g.node("Equal", row + offset, column), g.constant(o("value", 0), x.dtype), x)
+    if o("wrap", False):  # the diagonal goes on below a row that is left out
+        count = size(g, x, 1)
+        place = row * count + column - offset
+        return g.node("Where", g.node("Equal", g.node("Mod", place, count + 1), 0) & ~(place < 0), value, x)
+    return g.node("Where", g.node("Equal", row + offset, column), value, x)
 
 
 @rule("fill_diagonal_tensor")
@@ -451,11 +460,10 @@ def fill_diagonal_tensor(g: Builder, o: Call) -> Value:
     base = transpose(g, x, order)
     offset = o("offset", 0)
     row, column = _rows_columns(g, base)
-    # A diagonal of non-negative offset has an element in each of its first rows.
-    if offset < 0:
-        raise Unsayable("a diagonal that is not below the main one")
-    extra = size(g, base, -2) - size(g, y, -1)
-    pads = concat(g, [g.ints([0] * (2 * y.rank - 1)), extra])
+    # A diagonal has an element in each of its rows, which begin behind those of a negative offset.
+    before = max(-offset, 0)
+    extra = size(g, base, -2) - size(g, y, -1) - before
+    pads = concat(g, [g.ints([0] * (y.rank - 1) + [before] + [0] * (y.rank - 1)), extra])
     line = known(g.node("Pad", y, pads, g.constant(0, y.dtype)), [-1] * y.rank)
     made = g.node("Where", g.node("Equal", row + offset, column), unsqueeze(g, line, [-1]), base)
     return transpose(g, known(made, base.shape), back)

@@ -281,10 +281,12 @@ class Pending:
 
 
 class Recorded:
-    """A program in static mode, with its gradients; sizes of ``"n"`` are not declared. ``around``: what its function is
-    called through."""
+    """A program in static mode, with its gradients; sizes of ``"n"`` are not declared, or are ``n``.
 
-    def __init__(self, program: Program, around: Around = itself) -> None:
+    ``around``: what its function is called through.
+    """
+
+    def __init__(self, program: Program, around: Around = itself, n: int | None = None) -> None:
         self.described = program
         self.program = paddle.static.Program()
         paddle.enable_static()
@@ -292,7 +294,7 @@ class Recorded:
             with paddle.static.program_guard(self.program, paddle.static.Program()):
                 given = []
                 for x in program.inputs:
-                    sizes = [None if s == "n" else int(s) for s in x.shape]
+                    sizes = [n if s == "n" else int(s) for s in x.shape]
                     given.append(paddle.static.data(x.name, sizes, x.dtype))
                     given[-1].stop_gradient = not x.grad
                 leaves = [t for t, x in zip(given, program.inputs, strict=True) if x.grad]
@@ -334,8 +336,10 @@ class Saved(Recorded):
     stays; None: nowhere.
     """
 
-    def __init__(self, program: Program, around: Around = itself, prefix: str | None = None) -> None:
-        super().__init__(program, around)
+    def __init__(
+        self, program: Program, around: Around = itself, prefix: str | None = None, n: int | None = None
+    ) -> None:
+        super().__init__(program, around, n)
         executor = paddle.static.Executor()
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -383,29 +387,35 @@ class Predicted:
         return Found(found[0], [], [], [y.dtype.name for y in outputs])
 
 
-OPSETS = 11, 13, 15, 17, 18, 19, 21
+OPSETS = 11, 13, 15, 17, 18, 19, 20, 21
 
 
 class Exported:
     """A program that was written as a model and exported to ONNX, run by ONNX Runtime. ``opset``: drawn by the seed, or
-    the first that can say the program."""
+    the first that can say the program. By the seed its sizes are open, or there is a model for each."""
 
     def __init__(self, program: Program, around: Around = itself) -> None:
+        self.described, self.around, self.own = program, around, None
+        self.opset = OPSETS[program.seed % len(OPSETS)]
+        self.is_open = bool(program.seed >> 3 & 1)
+        first = None if self.is_open else max(program.sizes)
+        self.sessions = {first: self._session(first)}
+
+    def _session(self, n: int | None) -> Any:
+        """The model for a size, or for all; None for one that is in our own format."""
         import onnx
         import onnxruntime
 
         from paddle.onnx.convert import Refused, convert
         from paddle.static.formats.files import read_model
 
-        self.described = program
-        self.opset = OPSETS[program.seed % len(OPSETS)]
         with tempfile.TemporaryDirectory() as folder:
             prefix = os.path.join(folder, "model")
-            self.own = Saved(program, around, prefix).own
+            self.own = Saved(self.described, self.around, prefix, n).own
             values = prefix + ".pdiparams"
             read = read_model(prefix + ".json", values if os.path.exists(values) else None, "fuzz")
         if self.own is not None:
-            return
+            return None
         arrays = {k: v.numpy() if isinstance(v, paddle.Tensor) else np.asarray(v) for k, v in read.values.items()}
         try:
             model = convert(read.program, arrays, self.opset)
@@ -417,15 +427,15 @@ class Exported:
         onnx.checker.check_model(model, full_check=True)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
-        self.session = onnxruntime.InferenceSession(
-            model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-        )
+        return onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
     def run(self, n: int) -> Found:
         """A run for a size."""
-        wanted = {x.name for x in self.session.get_inputs()}
+        size = None if self.is_open else n
+        session = self.sessions.get(size) or self._session(size)
+        wanted = {x.name for x in session.get_inputs()}
         feed = {x.name: x.array(n).astype(x.dtype) for x in self.described.inputs if x.name in wanted}
-        outputs = self.session.run(None, feed)
+        outputs = session.run(None, feed)
         wide = {"f": "float64", "c": "complex128"}
         names = [y.dtype.name for y in outputs]
         return Found([y.astype(wide.get(y.dtype.kind, y.dtype)) for y in outputs], [], [], names)
