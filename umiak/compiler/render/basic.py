@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from umiak.compiler.loop import functions
+from umiak.compiler.loop.functions.building_blocks import Builder
 from umiak.compiler.loop.node import (
     Node,
     add,
@@ -26,9 +27,11 @@ from umiak.compiler.loop.types import F32, I32, I64
 _FORMATS = {"f32": (23, 127), "f64": (52, 1023)}
 
 
-def expand(roots: Sequence[Node], native: frozenset[str] = frozenset()) -> list[Node]:
+def expand(
+    roots: Sequence[Node], native: frozenset[str] = frozenset(), own: Mapping[str, Builder] | None = None
+) -> list[Node]:
     """Without functions and casts of narrow floats but those that the target has."""
-    return functions.expand(list(roots), native)
+    return functions.expand(list(roots), native, own)
 
 
 def expand_ldexp(roots: Sequence[Node]) -> list[Node]:

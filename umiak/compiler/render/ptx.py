@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from umiak.compiler.jit import codegen
+from umiak.compiler.loop.functions.exponentials import UNDERFLOWING
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tiles import PANEL, PATTERN, Tile, panelled
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
@@ -153,7 +154,7 @@ class _Ptx(PtxTiles):
         names = {
             TID: "%tid", BLOCK: "%ctaid", BLOCKS: "%nctaid", LO: "%lo", HI: "%hi", LANE_OF_WARP: "%lane", WARP: "%warp",
         }  # fmt: skip
-        Spmd(k, self, lambda roots: expand_ldexp(expand(roots, NATIVE)), self.threads).run(names)
+        Spmd(k, self, lambda roots: expand_ldexp(expand(roots, NATIVE, UNDERFLOWING)), self.threads).run(names)
         args = [f"ptr addrspace(1) align {b.type.bytes} %{b.name}" for b in k.buffers if b.space in (IN, OUT)]
         args += [f"i64 %d{i}" for i in range(k.dims)] + [f"i64 %w{i}" for i in range(words(k))]
         args += [f"ptr addrspace(1) align 64 %{x}_" for x in ("local", "global")]

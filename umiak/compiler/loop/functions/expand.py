@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from umiak.compiler.loop.functions import (
     bessel,
     error_functions,
@@ -21,21 +23,24 @@ _MODULES = (exponentials, logarithms, powers, trigonometry, error_functions, bes
 BUILDERS: dict[str, Builder] = {name: build for m in _MODULES for name, build in m.BUILDERS.items()}
 
 
-def expand(roots: list[Node], native: frozenset[str] = frozenset()) -> list[Node]:
+def expand(
+    roots: list[Node], native: frozenset[str] = frozenset(), own: Mapping[str, Builder] | None = None
+) -> list[Node]:
     """The roots without function nodes and without casts from or to storage types.
 
     ``native``: names of functions and of storage types (f16, bf16) that the target computes and converts itself. Of the
-    casts of such a type those between it and f32 stay.
+    casts of such a type those between it and f32 stay. ``own``: functions that the target has expanded in another way.
     """
+    builders = {**BUILDERS, **own} if own else BUILDERS
     expanded: dict[Node, Node] = {}
     for x in walk(roots):
         args = tuple(expanded[a] for a in x.args)
         if x.op == "cast" and (x.type.is_storage or args[0].type.is_storage):
             expanded[x] = narrow.convert(args[0], x.type, native)
-        elif x.op in BUILDERS and x.op not in native:
+        elif x.op in builders and x.op not in native:
             if x.op != "philox" and args[0].type not in (F32, F64):
                 raise TypeError(f"{x.op} requires f32 or f64, got {args[0].type}: cast before and after")
-            expanded[x] = BUILDERS[x.op](*args)
+            expanded[x] = builders[x.op](*args)
         else:
             expanded[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
     return [expanded[r] for r in roots]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from umiak.compiler.loop.functions.building_blocks import (
     LOG2_E,
@@ -52,20 +53,29 @@ def exp_within(x: Node) -> Node:
     return call("ldexp", exp_reduced(r), n)
 
 
-def _or_zero(x: Node, low: float, f: Callable[[Node], Node]) -> Node:
+# How f(x), which is 0 below a number, is computed of x, that number and f.
+Bounded = Callable[[Node, float, Builder], Node]
+
+
+def _or_zero(x: Node, low: float, f: Builder) -> Node:
     """``f(x)``; 0 below ``low``, where it is not computed: a result that underflows takes processors of Intel a hundred
     times as long, and masked scores are far below."""
     below = lt(x, low)
     return select(below, 0.0, f(select(below, 0.0, x)))
 
 
-def exp(x: Node) -> Node:
+def _clamped(x: Node, low: float, f: Builder) -> Node:
+    """The same bits, computed in fewer registers, where what underflows takes no longer."""
+    return f(at_least(x, low))
+
+
+def exp(x: Node, bounded: Bounded = _or_zero) -> Node:
     low, high = pick(x, EXP_RANGE_F32, EXP_RANGE_F64)
-    return _or_zero(x, low, lambda y: exp_within(at_most(y, high)))
+    return bounded(x, low, lambda y: exp_within(at_most(y, high)))
 
 
-def exp2(x: Node) -> Node:
-    return _or_zero(x, pick(x, -151.0, -1076.0), lambda y: exp2_near(at_most(y, pick(x, 129.0, 1025.0))))
+def exp2(x: Node, bounded: Bounded = _or_zero) -> Node:
+    return bounded(x, pick(x, -151.0, -1076.0), lambda y: exp2_near(at_most(y, pick(x, 129.0, 1025.0))))
 
 
 def expm1(x: Node) -> Node:
@@ -79,10 +89,10 @@ def expm1(x: Node) -> Node:
     return with_sign(result, x)  # zeros keep theirs
 
 
-def logistic(x: Node) -> Node:
+def logistic(x: Node, bounded: Bounded = _or_zero) -> Node:
     """1 - z / (1 + z) with z = exp(-|x|), times z for negative x: nothing overflows, small results keep precision."""
     low, _ = pick(x, EXP_RANGE_F32, EXP_RANGE_F64)
-    z = _or_zero(neg(magnitude(x)), low, exp_within)
+    z = bounded(neg(magnitude(x)), low, exp_within)
     factor = select(lt(x, 0.0), z, 1.0)
     return fma(neg(factor), div(z, add(z, 1.0)), factor)
 
@@ -133,3 +143,5 @@ _SINH_F64 = (
 BUILDERS: dict[str, Builder] = {
     f.__name__: f for f in (exp, exp2, expm1, logistic, tanh, sinh, cosh)
 }  # fmt: skip
+# For targets that compute what underflows as fast as all else, and are short of registers.
+UNDERFLOWING: dict[str, Builder] = {f.__name__: partial(f, bounded=_clamped) for f in (exp, exp2, logistic)}
