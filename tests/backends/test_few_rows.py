@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import paddle
+from umiak.backends.cpu import select_provider
 
 ROUNDING = {"float32": 2.0**-22, "bfloat16": 2.0**-8, "float16": 2.0**-10}
 
@@ -59,6 +60,20 @@ def test_a_row_is_the_same_in_any_company_and_on_any_number_of_threads(dtype):
     finally:
         paddle.set_flags(before)
     assert all(y.equal_all(results[0]) for y in results)
+
+
+@pytest.mark.skipif(select_provider.native_bfloat16(), reason="of more rows the library's dot products are faster")
+@pytest.mark.parametrize("transposed", [False, True])
+def test_a_row_of_bfloat16_is_the_same_beside_any_number_of_others(transposed):
+    rng = np.random.default_rng(6)
+    most = 150 if transposed else 32
+    x, w = given(rng, (most, 300), "bfloat16"), given(rng, (300, 519), "bfloat16", transposed)
+    together = paddle.matmul(x, w, transpose_y=transposed)
+    check(x, w.T if transposed else w, together, "bfloat16")
+    for rows in (1, 4, 5, 31):
+        for at in (0, most - rows):
+            alone = paddle.matmul(x[at : at + rows], w, transpose_y=transposed)
+            assert alone.equal_all(together[at : at + rows])
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)

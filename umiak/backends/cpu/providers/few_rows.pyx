@@ -1,7 +1,9 @@
 # cython: binding=False
 """Products of a few rows by a matrix that is read once for four of them, among threads by its columns.
 
-Compiled at the first such product of a dtype (few_rows_kernels.py). What a column gets does not depend on the number of threads.
+Compiled at the first such product of a dtype (few_rows_kernels.py). What a column gets does not depend on the number of threads, nor,
+of a matrix [n, k], on the other rows: each result is added up in the same order. With more than four rows such a matrix is taken in
+pieces that stay in the cache for all of them.
 """
 from libc.stdint cimport int64_t
 from libc.string cimport memset
@@ -26,6 +28,8 @@ cdef enum:
     PIECE = 64                      # columns that one thread takes are a multiple of so many
     MOST_COLUMNS = 8192             # whose rows lie in the second level of the cache with those that are asked for
     PART_BYTES = 1 << 18            # of the matrix, below which a thread is not asked
+    PIECE_BYTES = 1 << 18           # of the matrix, that stay in the second level of the cache
+    TOGETHER = 4                    # rows of x that one function takes at most
     ERROR_SET = -1                  # a Python exception is set in this thread
     # states of an entry
     NOT_ASKED = 0
@@ -103,13 +107,16 @@ cdef int fill(int dtype) except -1:
 cdef int run_part(void* arg, int64_t part) noexcept nogil:
     """Some columns of the product, a piece of them after the other."""
     cdef const Work* w = <const Work*>arg
-    cdef int64_t lo = part * w.chunk, end = min(lo + w.chunk, w.n), row, n
-    cdef int64_t sums_row = (min(w.chunk, MOST_COLUMNS) + LANES) * sizeof(float)
+    cdef int64_t lo = part * w.chunk, end = min(lo + w.chunk, w.n), row, n, piece = MOST_COLUMNS, sums_row
+    if w.transposed and w.m > TOGETHER:
+        piece = max(PIECE_BYTES // w.w_row, LANES) // LANES * LANES
+    piece = min(piece, w.chunk)
+    sums_row = (piece + LANES) * sizeof(float)
     cdef float* sums = <float*>scratch_alloc(w.m * sums_row)
     if sums == NULL:
         return NO_MEMORY
     while lo < end:
-        n = min(MOST_COLUMNS, end - lo)
+        n = min(piece, end - lo)
         multiply(w, sums, sums_row, lo, n)
         for row in range(w.m):
             (w.f.rounded if w.transposed else w.f.rounded_columns)(w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + row * sums_row), n)
@@ -128,7 +135,7 @@ cdef void multiply(const Work* w, float* sums, int64_t sums_row, int64_t lo, int
     if not w.transposed:
         memset(sums, 0, w.m * sums_row)
     while i < w.m:
-        rows = 4 if w.m - i >= 4 else 2 if w.m - i >= 2 else 1
+        rows = TOGETHER if w.m - i >= TOGETHER else 2 if w.m - i >= 2 else 1
         c, x = <float*>(<char*>sums + i * sums_row), <const float*>(<const char*>w.x + i * w.x_row)
         if w.transposed:
             at = w.w + lo * w.w_row
@@ -186,7 +193,7 @@ cdef int few_rows(
     w.f, w.w, w.w_row = f, b, (bn if w.transposed else bk) * size
     w.c, w.c_row = c, cm * size
     w.m, w.n, w.k, w.itemsize = m, n, k, <int>size
-    parts = max(1, min(<int64_t>thread_count(), n * k * size // PART_BYTES))
+    parts = max(1, min(<int64_t>thread_count(), n * k * size * ((m + TOGETHER - 1) // TOGETHER) // PART_BYTES))
     w.chunk = ((n + parts - 1) // parts + PIECE - 1) // PIECE * PIECE
     parts = (n + w.chunk - 1) // w.chunk
     bad = parallel_for(run_part, &w, parts) if parts > 1 else run_part(&w, 0)

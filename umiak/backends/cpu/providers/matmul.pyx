@@ -21,6 +21,16 @@ from umiak.backends.cpu.providers.split_matmul cimport worth_splitting
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 from umiak.compiler.codes cimport MAX_EPILOGUE
 
+cdef extern from *:
+    """
+    #if defined(__x86_64__)
+    #define umiak_multiplies_bf16() (__builtin_cpu_supports("avx512bf16") != 0)
+    #else
+    #define umiak_multiplies_bf16() 1
+    #endif
+    """
+    bint umiak_multiplies_bf16() nogil
+
 cdef extern from "epilogue.h" nogil:
     enum:
         STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF, STEP_HARD_SWISH
@@ -37,12 +47,15 @@ cdef int* WIDTH = [16, 32, 48, 64]
 BLOCKS = 2, 32
 cdef int64_t ONE = 1, NONE = 0
 
+# Libraries multiply bfloat16 at a quarter of the rate of float32 where processors have no instructions for it.
+cdef bint NATIVE_BF16 = umiak_multiplies_bf16()
+
 cdef enum:
     TINY_BF16 = 4096
     FEW_BY_LIBRARY = 1 << 14   # elements of a matrix of float32, of which a few rows are left to others
     ROWS_READ_ONCE = 4         # up to which a library is slower by a matrix that lies in memory,
     ROWS_BY_TRANSPOSED = 8     # by a transposed one of float32,
-    ROWS_OF_F16 = 32           # and by one of float16, which it has no kernels for and widens as a whole
+    ROWS_WIDENED = 32          # and by one that is widened as a whole: of float16, of bfloat16 without its instructions
     SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive has started
     LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
 
@@ -525,6 +538,8 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
         return False
     if self.bias and apart(q.m, q.n, q.k):
         return False
+    if self.dtype == T_BF16 and not self.steps and not NATIVE_BF16:
+        return False               # as float32
     if self.steps or self.dtype == T_BF16:
         # The smallest are widened and done before a primitive has started.
         return self.steps or q.batches or q.m * q.n * q.k > TINY_BF16
@@ -542,9 +557,14 @@ cdef inline bint reads_once(Launcher* self, Problem* q) noexcept nogil:
         return False
     if self.dtype == T_F32:
         return q.m <= (ROWS_BY_TRANSPOSED if q.bk == 1 else ROWS_READ_ONCE) and q.n * q.k > FEW_BY_LIBRARY
+    if self.dtype != T_BF16 and self.dtype != T_F16:
+        return False
+    if self.dtype == T_BF16 and not NATIVE_BF16 and q.bk == 1:
+        # However many rows: so each gets the same bits alone and beside others.
+        return q.n * q.k > TINY_BF16
     if q.m * q.n * q.k <= TINY_BF16:
         return False
-    return self.dtype == T_BF16 and q.m <= ROWS_READ_ONCE or self.dtype == T_F16 and q.m <= ROWS_OF_F16
+    return q.m <= (ROWS_READ_ONCE if self.dtype == T_BF16 and NATIVE_BF16 else ROWS_WIDENED)
 
 
 cdef int launch(void* state, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
@@ -649,7 +669,7 @@ def strip_of(int64_t m, int64_t n, int64_t k):
     cdef handle_t a, b = NULL, c, attr = NULL, pd = NULL, desc
     cdef int64_t sizes[2]
     cdef int i, before
-    if m > FEW_ROWS and n < MANY_COLUMNS * k or k * n < SMALL_MATRIX:
+    if not NATIVE_BF16 or m > FEW_ROWS and n < MANY_COLUMNS * k or k * n < SMALL_MATRIX:
         return None
     memset(&q, 0, sizeof(q))
     sizes[0], sizes[1] = k, n
