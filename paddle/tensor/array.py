@@ -1,4 +1,5 @@
-"""Arrays of tensors, which outside programs are Python lists."""
+"""Arrays of tensors: Python lists in dynamic mode; in static mode their length may be known only while a program
+runs."""
 
 from __future__ import annotations
 
@@ -7,7 +8,11 @@ from typing import Any
 from paddle._public import public
 from paddle.framework import mode
 from paddle.tensor._args import dtype_of, integer, need_tensor, op_error
+from paddle.tensor._tensor_array import TensorArray
 from paddle.tensor.filled import empty, full
+from paddle.tensor.joining import concat, stack
+from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
@@ -29,12 +34,15 @@ def _index(i: Any, array: list, last: int, op: str) -> int:
 def create_array(dtype: Any, initialized_list: Any = None) -> list:
     """List of tensors of one dtype.
 
+    In static mode it may be a variable of ``paddle.static.nn.while_loop``, or be written to in its body: from there on
+    its tensors must have one shape.
+
     Args:
         dtype: the dtype that the tensors must have.
         initialized_list: the first tensors; by default there are none.
 
     Returns:
-        A list.
+        A list; in static mode an array with the methods of one.
 
     Raises:
         TypeError: an item is not a tensor, or has another dtype.
@@ -49,7 +57,7 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
     for x in given:
         if need_tensor(x, "create_array", "each item").dtype is not wanted:
             raise op_error(TypeError, "create_array", f"tensors of {wanted.name}", x.dtype.name)
-    return given
+    return given if mode.in_dynamic_mode() else TensorArray(wanted, given)
 
 
 @public("paddle.tensor")
@@ -70,7 +78,7 @@ def array_length(array: list) -> Any:
         >>> paddle.tensor.array_length([paddle.ones([1]), paddle.ones([2])])
         2
     """
-    n = len(_need_list(array, "array_length"))
+    n = array.length() if isinstance(array, TensorArray) else len(_need_list(array, "array_length"))
     return n if mode.in_dynamic_mode() else full([1], n, "int64")
 
 
@@ -94,6 +102,8 @@ def array_read(array: list, i: Any) -> Tensor:
         >>> paddle.tensor.array_read([paddle.ones([1]), paddle.ones([2])], 1).shape
         paddle.Size([2])
     """
+    if isinstance(array, TensorArray):
+        return array.read(i)
     array = _need_list(array, "array_read")
     return array[_index(i, array, len(array) - 1, "array_read")]
 
@@ -121,10 +131,48 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
         >>> [x.shape for x in paddle.tensor.array_write(paddle.ones([2]), 1, array)]
         [paddle.Size([1]), paddle.Size([2])]
     """
+    if array is None and not mode.in_dynamic_mode():
+        array = TensorArray(need_tensor(x, "array_write").dtype)
+    if isinstance(array, TensorArray):
+        array.write(x, i)
+        return array
     array = [] if array is None else _need_list(array, "array_write")
     at = _index(i, array, len(array), "array_write")
     array[at : at + 1] = [need_tensor(x, "array_write")]
     return array
+
+
+@public("paddle.tensor.manipulation", usual=False)
+def tensor_array_to_tensor(
+    input: list, axis: int = 1, use_stack: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Tensors of an array joined, and their sizes along the dim.
+
+    Args:
+        input: a list, as :func:`create_array` makes it, with at least one tensor where its length is known.
+        axis: the dim to join along, or the place of a new one.
+        use_stack: whether the dim is a new one.
+
+    Returns:
+        The tensor, and an int32 tensor with a size for each of the array: 1 along a new dim.
+
+    Raises:
+        TypeError: ``input`` is not a list of tensors.
+        ValueError: the list is empty, or shapes do not agree.
+
+    Example:
+        >>> import paddle
+        >>> array = [paddle.ones([2, 1]), paddle.zeros([2, 2])]
+        >>> y, sizes = paddle.tensor.manipulation.tensor_array_to_tensor(array)
+        >>> y.tolist(), sizes.tolist()
+        ([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], [1, 2])
+    """
+    array = input if isinstance(input, TensorArray) else _need_list(input, "tensor_array_to_tensor")
+    joined = stack(array, axis) if use_stack else concat(array, axis)  # type: ignore[arg-type]
+    if isinstance(array, TensorArray):
+        return joined, array.sizes(None if use_stack else axis)
+    sizes = [1 if use_stack else x.shape[axis] for x in array]
+    return joined, F.concat([F.full(n, shape=(1,), dtype=dt.int32) for n in sizes], axis=0)
 
 
 @public("paddle.tensor Tensor", usual=False)

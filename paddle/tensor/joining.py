@@ -11,6 +11,7 @@ from paddle.tensor._args import (
     need_tensor,
     op_error,
 )
+from paddle.tensor._tensor_array import TensorArray
 from paddle.tensor.shapes import atleast_1d, atleast_2d, atleast_3d
 from paddle.tensor.splitting import unbind
 from umiak import ops as F
@@ -71,6 +72,8 @@ def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: 
         >>> paddle.concat([paddle.to_tensor([[1, 2]]), paddle.to_tensor([[3, 4], [5, 6]])]).tolist()
         [[1, 2], [3, 4], [5, 6]]
     """
+    if type(x) is TensorArray:
+        return x.concat(axis)
     xs = need_one_dtype(need_tensors(x, "concat"), "concat")
     n = xs[0].ndim
     if type(axis) is not int or axis < 0 or axis >= n:
@@ -108,6 +111,8 @@ def stack(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: T
         >>> paddle.stack([paddle.ones([2]), paddle.zeros([2])], axis=1).tolist()
         [[1.0, 0.0], [1.0, 0.0]]
     """
+    if type(x) is TensorArray:
+        return x.stack(axis)
     xs = need_one_dtype(need_tensors(x, "stack"), "stack")
     n = xs[0].ndim + 1
     if type(axis) is not int or axis < 0 or axis >= n:

@@ -1,6 +1,7 @@
 """The functions of the module that has this name in the reference framework; their homes are those below."""
 # ruff: noqa: F401, F403
 
+from paddle.tensor.array import tensor_array_to_tensor
 from paddle.tensor.axes import *
 from paddle.tensor.casting import *
 from paddle.tensor.diagonals import *

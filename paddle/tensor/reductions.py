@@ -16,6 +16,7 @@ from paddle.tensor._args import (
     op_error,
     reduced_axes,
 )
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply1, apply_reduce, reduction_key
@@ -503,6 +504,8 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """
     if isinstance(inputs, Tensor):
         return F.copy(inputs)
+    if type(inputs) is TensorArray and inputs.data is not None:
+        return F.sum(inputs.data, axes=(0,))
     if not hasattr(inputs, "__iter__"):
         raise op_error(TypeError, "add_n", "a Tensor or a list of Tensors", type(inputs).__name__)
     inputs = list(inputs)

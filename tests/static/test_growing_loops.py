@@ -223,9 +223,64 @@ def test_sizes_that_may_be_equal_are_required_to_be(programs):
         exe.run(feed={"x": XS[:1], "y": XS}, fetch_list=[t])
 
 
-def test_a_gradient_is_refused_where_it_is_asked_for(programs):
-    x = paddle.static.data("x", [None, 3])
-    x.stop_gradient = False
-    _, t = rows(paddle.static.data("n", [], "int64"), x)
-    with pytest.raises(RuntimeError, match=r"\[while_loop\] requires values that keep their sizes"):
-        paddle.static.gradients(t.sum(), [x])
+def loss(ys):
+    """A number that depends on all results that have a history."""
+    return sum((paddle.tanh(y) * y).sum() for y in ys if y.dtype in (paddle.float32, paddle.float64))
+
+
+def eager_gradients(loop, n, order):
+    with paddle.base.dygraph.guard():
+        x = paddle.to_tensor(XS.astype("float64"), stop_gradient=False)
+        y = loss(loop(paddle.to_tensor(n), x))
+        found = []
+        for _ in range(order):
+            if y.stop_gradient:
+                return [*found, np.zeros_like(XS)]
+            (g,) = paddle.grad(y, [x], create_graph=True, allow_unused=True)
+            found.append(np.zeros_like(XS) if g is None else g.numpy())
+            if g is None:
+                break
+            y = (g * g).sum()
+        return found
+
+
+@pytest.mark.parametrize("loop", [x for x in LOOPS if x is not decoded])
+def test_gradients_are_those_of_eager_calls(programs, loop):
+    before = paddle.get_default_dtype()
+    paddle.set_default_dtype("float64")
+    try:
+        n, x = paddle.static.data("n", [], "int64"), paddle.static.data("x", [None, 3], "float64")
+        x.stop_gradient = False
+        y, fetched = loss(loop(n, x)), []
+        for _ in range(2):
+            (g,) = paddle.static.gradients(y, [x])
+            fetched.append(g)
+            y = (g * g).sum()
+        exe = paddle.static.Executor()
+        for number in (*NUMBERS, NUMBERS[0]):
+            found = exe.run(feed={"n": np.array(number), "x": XS.astype("float64")}, fetch_list=fetched)
+            for g, wanted in zip(found, eager_gradients(loop, number, 2), strict=False):
+                np.testing.assert_allclose(g, wanted, rtol=1e-9, atol=1e-9)
+    finally:
+        paddle.set_default_dtype(before)
+
+
+def test_a_network_is_trained_through_a_loop(programs):
+    """Weights outside of the loop, dropout inside, and steps of an optimizer."""
+    main, startup = programs
+    paddle.seed(3)
+    x, label = paddle.static.data("x", [None, 3]), paddle.static.data("label", [None, 2])
+    cell, head = paddle.nn.Linear(3, 3), paddle.nn.Linear(3, 2)
+    n = paddle.static.data("n", [], "int64")
+
+    def step(i, t):
+        return i + 1, paddle.concat([t, paddle.tanh(cell(t).mean(0, keepdim=True))])
+
+    _, t = while_loop(lambda i, t: i < n, step, [paddle.zeros([], "int64"), x])
+    cost = ((head(t).mean(0) - label) ** 2).mean()
+    paddle.optimizer.SGD(0.3).minimize(cost)
+    exe = paddle.static.Executor()
+    exe.run(startup)
+    fed = {"x": XS, "label": np.array([[0.5, -0.5]], "float32")}
+    costs = [float(exe.run(main, feed={**fed, "n": np.array(k % 4)}, fetch_list=[cost])[0]) for k in range(24)]
+    assert np.mean(costs[-4:]) < np.mean(costs[:4]) / 4

@@ -12,6 +12,7 @@ iteration of that one: it is recomputed instead, from its operands, where its gr
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from umiak import ops as F
 from umiak.core import context
 from umiak.core import dtype as dt
+from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ir.program import (
     Block,
@@ -26,13 +28,14 @@ from umiak.ir.program import (
     Program,
     Value,
     bound,
-    is_pure,
+    bound_within,
+    is_repeatable,
     reads_number,
     scalars_of,
     walk,
     way_condition,
 )
-from umiak.ir.scope import symbols_of
+from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 from umiak.ops.control import Cond, Scan, While
 
@@ -104,7 +107,7 @@ def _mark_recompute(program: Program) -> None:
             continue
         if type(o.op) is F.Require:
             continue  # it was tested
-        if not is_pure(o):
+        if not is_repeatable(o):
             raise RuntimeError(
                 "[while_loop] requires a body without communication for a gradient where it stands inside of another "
                 "loop or branch, got one that communicates: its iterations would be run a second time"
@@ -221,11 +224,6 @@ def _loop(
     n = op.carried
     sliced = op.sliced if type(op) is Scan else 0
     length, index = o.params[:2]
-    if type(op) is While and op.grown:
-        raise RuntimeError(
-            "[while_loop] requires values that keep their sizes from iteration to iteration for a gradient, got some "
-            "that grow. Write into a tensor of the final size, or compute the loop under no_grad"
-        )
     if type(op) is Scan:
         results = list(range(len(grads)))
     else:
@@ -242,6 +240,7 @@ def _loop(
     outputs, base = half.outputs, d.forward.body
     result_of = {j: o.results[k] for k, j in of.items()}
 
+    growing = _Growing(o, half) if type(op) is While and (op.grown or op.packed) else None
     # What is saved: constants as they are, slices as the operand that they are of, everything else as a stack.
     extra: list[Value] = list(base.outputs[outputs:])  # type: ignore[arg-type]
     base.outputs = base.outputs[:outputs]
@@ -267,11 +266,14 @@ def _loop(
             where.append(("slice", result_of[i]))
         else:
             where.append(stack(extra[i - outputs]))
-    if type(op) is While and not yielded and not any(kind == "slice" for kind, _ in where) and not stacks:
+    counts = yielded or stacks or any(kind == "slice" for kind, _ in where)
+    if growing is None and type(op) is While and not counts:
         # Something whose size says how often the loop ran.
         with tracer.region() as (scratch, _):
             stack(F.full(False, shape=(), dtype=dt.bool).value)
         base.operations += scratch.operations
+    if growing is not None:
+        return growing.gradients(tracer, needs, grads, wrt, where, yielded, stacks)
     own = []
     if yielded:
         base.outputs += yielded
@@ -316,3 +318,162 @@ def _loop(
         if needs[i]:
             out[i] = symbolic(v, tracer)
     return out
+
+
+def _resized(x: SymTensor, axes: Sequence[int], like: Meta) -> SymTensor:
+    """``x``, whose sizes along ``axes`` are those of ``like``."""
+    return F.sized(x, axes=tuple(axes), sizes=tuple(like.shape[a] for a in axes)) if axes else x
+
+
+class _Growing:
+    """The gradient of a loop ``o`` whose values have other sizes in each iteration: another such loop, backward over
+    what the iterations have saved.
+
+    What is saved of an iteration is a part of what is packed, beside the sizes that the iteration had and where its
+    part ends, which the one backward reads as numbers.
+    """
+
+    def __init__(self, o: Operation, half: _Half) -> None:
+        self.o, self.half = o, half
+        self.n = o.op.carried
+        _, index, sizes = o.params
+        body = half.d.forward.body
+        grown = sizes[: len(o.op.grown)]
+        # Numbers that the body reads itself are sizes of what it leaves.
+        left = symbols_of([v.meta.shape for v in body.outputs if type(v) is Value])
+        inside = bound_within(body.operations)
+        self.sizes: tuple[Any, ...] = (*grown, *(s for s in left if s in inside))
+        self.own = {*self.sizes, index}
+
+    def varies(self, v: Any) -> bool:
+        """Return whether a value has other sizes in each iteration."""
+        return not self.own.isdisjoint(symbols_of(v.meta.shape))
+
+    def gradients(
+        self,
+        tracer: Tracer,
+        needs: Sequence[bool],
+        grads: Sequence[SymTensor | None],
+        wrt: Sequence[int],
+        where: Sequence[tuple[str, Any]],
+        yielded: Sequence[Value],
+        stacks: Sequence[tuple[int, int]],
+    ) -> list[Any]:
+        """The gradients of the operands, as :func:`_loop` gives them. ``where``: what is saved, of which iterations
+        yield some; ``stacks``: numbers of those results that are stacks and have a gradient, with their outputs."""
+        o, n, half = self.o, self.n, self.half
+        body = half.d.forward.body
+        trips, index, _ = o.params
+        parts = {k: body.outputs[k - 1] for k in range(n + 1, len(o.results))}  # by result, the value in an iteration
+        with tracer.region() as (scratch, _):
+            sizes = {s: F.full(s, shape=(), dtype=dt.int64).value for s in self.sizes}
+            counts: dict[Any, Value] = {}
+            for v in [*yielded, *parts.values()]:
+                count = dim.product(v.meta.shape)  # type: ignore[union-attr]
+                if self.varies(v) and count not in counts:
+                    counts[count] = F.full(count, shape=(), dtype=dt.int64).value
+            more = [*sizes.values(), *counts.values()] or [F.full(False, shape=(), dtype=dt.bool).value]
+        body.operations += scratch.operations
+        added = [*yielded, *more]
+        fresh = self._extended(tracer, body, added)
+        parts.update({r.index: v for r, v in zip(fresh, added, strict=True)})
+        of = {id(v): r for v, r in zip(added, fresh, strict=True)}
+        ends = {count: F.cumsum(symbolic(of[id(v)], tracer), axis=0).value for count, v in counts.items()}
+
+        carried = [j for j in wrt if j < n]
+        constants = [i for i in wrt if i >= n]
+        axes = {j: [a for i, a in zip(o.op.grown, o.op.axes, strict=True) if i == j] for j in carried}
+        first = [g if (g := grads[j]) is not None else _zeros(o.results[j]) for j in carried]
+        first += [_zeros(o.operands[i]) for i in constants]
+        given = [("part", of[id(yielded[x])]) if kind == "own" else (kind, x) for kind, x in where]
+        given = [("part", x) if kind == "slice" else (kind, x) for kind, x in given]
+        given += [("carried", j) for j in carried if j in half.present]
+        given += [("gradient", k) for k, j in stacks if j in half.present]
+        read = [x for kind, x in given if kind in ("part", "invariant")]
+        read += [grads[k].value for kind, k in given if kind == "gradient"]  # type: ignore[union-attr]
+        outside, _ = _distinct([*read, *(of[id(v)] for v in sizes.values()), *ends.values()])
+        now = {(at, a): tracer.scope.number() for at, j in enumerate(carried) for a in axes[j]}
+        place = tracer.scope.number()
+        there = {index: trips - 1 - place}  # the iteration that the one backward is of
+        metas = [*(x.meta for x in first), *(v.meta for v in outside)]
+        for (at, a), size in now.items():
+            shape = metas[at].shape
+            metas[at] = Meta((*shape[:a], size, *shape[a + 1 :]), metas[at].dtype)
+        with tracer.region(metas) as (condition, arguments):
+            _stand(arguments, [*(x.value for x in first), *outside])
+            condition.outputs = [F.full(place < trips, shape=(), dtype=dt.bool).value]
+        with tracer.region(metas) as (block, arguments):
+            _stand(arguments, [*(x.value for x in first), *outside])
+            stands = {id(v): x for v, x in zip(outside, arguments[len(first) :], strict=True)}
+
+            def row(v: Value) -> SymTensor:
+                x = stands[id(v)]
+                return F.reshape(_part(tracer, x, there[index], 1), shape=x.meta.shape[1:])
+
+            for size, v in sizes.items():
+                F.read_number(row(of[id(v)]), n=size)
+            starts = {}
+            for count, end in ends.items():
+                starts[count] = tracer.scope.number()
+                before = F.sub(row(end), F.full(substitute(count, there), shape=(), dtype=dt.int64))
+                F.read_number(before, n=starts[count])
+
+            def part(v: Value, number: int) -> SymTensor:
+                like = parts[number]
+                if not self.varies(like):
+                    return row(v)
+                shape = like.meta.shape  # type: ignore[union-attr]
+                found = _part(tracer, stands[id(v)], starts[dim.product(shape)], substitute(dim.product(shape), there))
+                return F.reshape(found, shape=substitute(shape, there))
+
+            own = dict(zip(carried, arguments, strict=False))
+            sums = dict(zip(constants, arguments[len(carried) :], strict=False))
+            inputs = []
+            for kind, x in given:
+                if kind == "carried":
+                    inputs.append(_resized(own[x], axes[x], body.outputs[x].meta))  # type: ignore[union-attr]
+                elif kind == "gradient":
+                    inputs.append(part(grads[x].value, x))  # type: ignore[union-attr]
+                elif kind == "part":
+                    inputs.append(part(x, x.index))
+                else:
+                    inputs.append(stands[id(x)])
+            half.d = dataclasses.replace(half.d, backward=half.d.backward.substitute(there))
+            found = dict(zip(wrt, half.record(tracer, [x.value for x in inputs]), strict=True))
+            yields: list[Any] = [g if (g := found[j]) is not None else _zeros(body.arguments[j]) for j in carried]
+            yields += [sums[i] if found[i] is None else F.add(sums[i], found[i]) for i in constants]
+            block.outputs = [y.value for y in yields]
+        op = While(carried=len(first), grown=tuple(at for at, _ in now), axes=tuple(a for _, a in now))
+        ends_of = tuple(tracer.scope.number() for _ in now)
+        params = tracer.scope.number(), place, (*now.values(), *ends_of)
+        operands = [*(x.value for x in first), *outside]
+        results = tracer.builder.append(op, operands, params, (condition, block))
+        out: list[Any] = [None] * len(needs)
+        for i, v in zip([*carried, *constants], results, strict=False):
+            if needs[i]:
+                out[i] = _resized(symbolic(v, tracer), axes.get(i, ()), o.operands[i].meta)  # type: ignore[union-attr]
+        return out
+
+    def _extended(self, tracer: Tracer, body: Block, added: Sequence[Value]) -> list[Value]:
+        """Have the loop yield more values of its iterations: stacked, or packed where they vary. Returns the results
+        of these."""
+        o = self.o
+        trips, index, sizes = o.params
+        before = len(o.results) - self.n - 1
+        body.outputs = [*body.outputs[: self.n + before], *added]
+        packed = {before + i: tracer.scope.number() for i, v in enumerate(added) if self.varies(v)}
+        metas = [
+            Meta((packed[before + i],) if before + i in packed else (trips, *v.meta.shape), v.meta.dtype)
+            for i, v in enumerate(added)
+        ]
+        o.op = While(carried=self.n, grown=o.op.grown, axes=o.op.axes, packed=(*o.op.packed, *packed))
+        o.params = (trips, index, (*sizes, *packed.values()))
+        return _extend(tracer, o, [*o.regions[:-1], body], added, metas)
+
+
+def _part(tracer: Tracer, x: SymTensor, start: Any, size: Any) -> SymTensor:
+    """``size`` slices from ``start`` on, which are there."""
+    n, last = x.meta.shape[0], start + (size - 1)
+    inside = (0 <= start) & (start < n) & (0 <= last) & (last < n)
+    tracer.scope.know((size == 0) | ((size > 0) & inside))
+    return F.slice(x, axes=(0,), starts=(start,), sizes=(size,), steps=(1,))

@@ -17,7 +17,7 @@ from umiak.autodiff.custom import is_given, put_in, resolve
 from umiak.core import context
 from umiak.ir.exchange import exchange
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, defined_by, extract, is_pure, uses
+from umiak.ir.program import Operation, Program, Value, defined_by, extract, is_repeatable, uses, without_checks
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
 from umiak.ops.base import Op, Saved
@@ -268,7 +268,7 @@ class _Driver:
         """
         region = operation.recompute
         if region not in self.recompute:
-            own = [o for o in self.operations if o.recompute == region and is_pure(o)]
+            own = [o for o in self.operations if o.recompute == region and is_repeatable(o) and o.op.name != "require"]
             own_results = {id(r) for o in own for r in o.results}
             read = {id(v): v for o in own for v in o.values if id(v) not in own_results}
             # Parameters need none: what is made of them alone may be shared, and what is seen by a view is not donated.
@@ -278,7 +278,7 @@ class _Driver:
             }
             twins = {}
             for o in own:
-                twins[id(o)] = self.tracer.builder.copy(o, values)
+                twins[id(o)] = without_checks(self.tracer.builder.copy(o, values))
                 twins[id(o)].recompute = -region
             self.recompute[region] = twins, values
         return self.recompute[region][0].get(id(operation), operation)

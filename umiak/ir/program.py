@@ -293,6 +293,23 @@ def is_pure(operation: Operation) -> bool:
     return not operation.regions or all(is_pure(inner) for r in operation.regions for inner in r.operations)
 
 
+_CHECK = "require"
+
+
+def is_repeatable(operation: Operation) -> bool:
+    """Return whether an operation may run once more: what it does beside its results are tests, which it has passed."""
+    if operation.op.effect and operation.op.name != _CHECK:
+        return False
+    return all(is_repeatable(inner) for r in operation.regions for inner in r.operations)
+
+
+def without_checks(operation: Operation) -> Operation:
+    """The same operation, whose regions test nothing; in place."""
+    for region in operation.regions:
+        region.operations = [without_checks(o) for o in region.operations if o.op.name != _CHECK]
+    return operation
+
+
 def is_closed(operation: Operation) -> bool:
     """Return whether the regions of an operation read no values but their arguments."""
     return getattr(operation.op, "closed", False)

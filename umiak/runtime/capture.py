@@ -135,6 +135,10 @@ class Capture(Tracer):
         self.passes_on = True
         # What helpers of rewritten code see of Python, where that code is simulated.
         self.world: Any = None
+        # Lists of tensors whose length may be known only while the program runs, with the block that they are made in.
+        self.arrays: list[tuple[Block, Any]] = []
+        # The places that branches and loops of rewritten code may change which are being traced, outermost first.
+        self.statements: list[Sequence[Any]] = []
         self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given
         self.hooks_before: dict[int, int] = {}  # by id of their values, the number of hooks that they came with
         # Whether the program may end after the present backward(); whether it must, as what is there then depends on

@@ -119,7 +119,7 @@ def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     condition, body = part.regions
     n, k = o.op.carried, len(o.op.grown)
     carried, rest = xs[:n], xs[n:]
-    stacks = _Stacks(part, n + 1)
+    stacks = _Stacks(part, n + 1, o.op.packed)
     count = 0
 
     def measure(symbols: Sequence[Any]) -> None:
@@ -136,7 +136,9 @@ def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
         stacks.add(results[n:])
         count += 1
     _bind(env, trips, count)
-    measure(sizes[k:])
+    measure(sizes[k : 2 * k])
+    for symbol, elements in zip(sizes[2 * k :], stacks.elements, strict=True):
+        _bind(env, symbol, elements)
     total = F.full(count, shape=(), dtype=o.results[n].meta.dtype) if part.makes[n] >= 0 else None
     return [*carried, total, *stacks.done(env)]
 
@@ -194,30 +196,38 @@ def _slice(x: Tensor, at: int) -> Tensor:
 
 
 class _Stacks:
-    """The values that the iterations of a loop yield to be stacked: the results from number ``first`` on."""
+    """The values that the iterations of a loop yield to be stacked: the results from number ``first`` on. Of those that
+    are ``packed``, ``elements`` has the numbers of all iterations."""
 
-    def __init__(self, part: ControlOperation, first: int) -> None:
+    def __init__(self, part: ControlOperation, first: int, packed: Sequence[int] = ()) -> None:
         self.metas = [r.meta for r in part.operation.results[first:]]
         self.wanted = [i >= 0 for i in part.makes[first:]]
         self.rows: list[list[Any]] = [[] for _ in self.metas]
+        self.packed = packed
+        self.elements = [0] * len(packed)
 
     def add(self, results: Sequence[Any]) -> None:
+        for k, i in enumerate(self.packed):
+            self.elements[k] += int(results[i].size)
         for row, y, wanted in zip(self.rows, results, self.wanted, strict=True):
             if wanted:
                 row.append(y)
 
     def done(self, env: Env, reverse: bool = False) -> list[Any]:
         return [
-            _joined(row[::-1] if reverse else row, meta, env) if wanted else None
-            for row, meta, wanted in zip(self.rows, self.metas, self.wanted, strict=True)
+            _joined(row[::-1] if reverse else row, meta, env, i in self.packed) if wanted else None
+            for i, (row, meta, wanted) in enumerate(zip(self.rows, self.metas, self.wanted, strict=True))
         ]
 
 
-def _joined(row: list[Any], meta: Meta, env: Env) -> Tensor:
-    """Tensors as the slices of one."""
+def _joined(row: list[Any], meta: Meta, env: Env, packed: bool = False) -> Tensor:
+    """Tensors as the slices of one, or their elements behind one another."""
     if not row:
         return F.full(0, shape=(0, *_sizes(meta.shape[1:], env)), dtype=meta.dtype)
-    parts = [F.stack(row[i : i + WIDTH], axis=0) for i in range(0, len(row), WIDTH)]
+    if packed:
+        parts = [F.reshape(y, shape=(int(y.size),)) for y in row]
+    else:
+        parts = [F.stack(row[i : i + WIDTH], axis=0) for i in range(0, len(row), WIDTH)]
     while len(parts) > 1:
         parts = [F.concat(parts[i : i + WIDTH], axis=0) for i in range(0, len(parts), WIDTH)]
     return parts[0]

@@ -135,6 +135,9 @@ class Simulated(World):
             if type(item) in (list, dict):
                 yield name, item if name in written else self.simulator.forced(trace.attribute(x, name, item))
 
+    def is_own(self, x: Any) -> bool:
+        return id(x) not in self._trace.sources
+
     def is_caught(self) -> bool:
         kinds = {f.handler_kind() for f in self.simulator.frames}
         self._trace.reruns |= kinds != {""}  # contexts may catch it, too
@@ -391,7 +394,7 @@ def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -
         return simulator.call(original, args, kwargs, direct=True)
 
 
-for _original in (print, int, float, bool, len, range, enumerate, zip, reversed):
+for _original in (print, int, float, bool, len, range, enumerate, zip, reversed, sum):
     _as_builtin(_original, TABLE[id(_original)])
 
 

@@ -6,12 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.growing import Grows, grow, may_grow, within
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
 from paddle.jit.source.raising import as_operation, require_sizes
 from paddle.jit.source.values import Unusable, holds, is_unknown, settled, truth
 from paddle.jit.source.world import ABSENT
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -87,11 +89,14 @@ def branch(
     what: str = "the return value",
 ) -> Left | None:
     """Both ways as one operation; what they change is joined, and put in its places."""
-    drawn = regions.words(current())
+    drawn, known = regions.words(current()), set(current().scope.symbols)
     while True:
         try:
             return _branch(pred, then, other, names, where, functions, what)
         except More:  # which are known from here on
+            regions.set_words(current(), drawn)
+        except Grows as grows:
+            grow(grows, where, known)
             regions.set_words(current(), drawn)
 
 
@@ -133,7 +138,8 @@ def _branch(
         joined.extend(_joined(join, ways[0], ways[1], places, before.values[: len(places)], what))
         return join.pairs
 
-    results = regions.branch(pred, traced(then), traced(other), paired)
+    with within(places):
+        results = regions.branch(pred, traced(then), traced(other), paired)
     kind, value, *held = joined
     for place, old, new in zip(places, before.values[: len(places)], held, strict=True):
         if new is not _UNCHANGED:
@@ -233,6 +239,8 @@ def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
         )
     required = f"as many items in {place.name!r}" if type(x) is list else f"the same keys in {place.name!r}"
     if (len(x) if type(x) is list else list(x)) != (len(y) if type(y) is list else list(y)):
+        if may_grow(place, x, y):
+            raise Grows(place, [*x, *y])
         got = (len(x), len(y)) if type(x) is list else (list(x), list(y))
         raise ConversionError(
             f"[to_static] requires {required} on both ways of the statement on a tensor at {join.where}, got {got[0]} "
@@ -242,6 +250,8 @@ def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
     try:
         made = {k: join.tree(x[k], y[k]) for k in keys}
     except Mismatch as error:
+        if isinstance(place.container, TensorArray) and may_grow(place, x, y):
+            raise Grows(place, x if x and not isinstance(x[0], Tensor) else y) from None
         raise ConversionError(
             f"[to_static] requires items of one structure, shape and dtype in {place.name!r} on both ways of the "
             f"statement on a tensor at {join.where}, got {error}"

@@ -14,6 +14,7 @@ from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, are_integers, or_
 from paddle.jit.source.values import asked, in_region, is_unknown, truth
 from paddle.jit.source.world import world
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -56,7 +57,13 @@ def _bool(*args: Any) -> Any:
 def _len(x: Any) -> Any:
     if is_unknown(x) and x.ndim:
         return x.shape[0]
-    return x.length() if isinstance(x, Traced) else len(x)
+    return x.length() if isinstance(x, (Traced, TensorArray)) else len(x)
+
+
+def _sum(x: Any, /, start: Any = 0) -> Any:
+    if isinstance(x, TensorArray) and x.data is not None:
+        return F.sum(x.data, axes=(0,)) + start
+    return sum(x, start)
 
 
 def are_open_sizes(those: Any) -> bool:
@@ -134,7 +141,9 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
     if f is builtins.print:
         return True
     if f in (int, float, bool, len):
-        return len(args) == 1 and (is_unknown(args[0]) or isinstance(args[0], Traced))
+        return len(args) == 1 and (is_unknown(args[0]) or isinstance(args[0], (Traced, TensorArray)))
+    if f is sum:
+        return bool(args) and isinstance(args[0], TensorArray)
     if f is range:
         return any(is_unknown(x) or type(x) is Sym for x in args)
     if f in (min, max, all, any):
@@ -149,5 +158,5 @@ TABLE: dict[int, Callable[..., Any]] = {
     id(builtins.print): _print, id(int): _int, id(float): _float, id(bool): _bool, id(len): _len,
     id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
     id(min): _extreme(min, _smaller, sym.minimum), id(max): _extreme(max, _larger, sym.maximum),
-    id(all): _all, id(any): _any,
+    id(all): _all, id(any): _any, id(sum): _sum,
 }  # fmt: skip

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from paddle.jit.source.errors import ConversionError
+from paddle.jit.source.growing import Grows, grow, may_grow, within
 from paddle.jit.source.join import described, dtype_for, equal, meta_of, rank, rank_of
 from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
 from paddle.jit.source.places import Contents, More, Position, Snapshot, places_of, same
@@ -137,8 +138,10 @@ class _Loop:
         step: Callable[[list[Any]], Step],
     ) -> None:
         self.where, self.step = where, step
+        self.functions, self.names = functions, names
         self.places = places_of(functions, names, where)
         self.before = Snapshot(self.places)
+        self.grows: Grows | None = None
         kind, value = parts(renamed(state, CONTINUED, ENDED))
         self.own = _Slot("the loop", (number(go, dt.bool), kind, extra))
         self.returned = None if value is ABSENT else _Slot("the return value", value)
@@ -149,10 +152,16 @@ class _Loop:
     def run(self) -> Left | None:
         drawn = regions.words(current())
         for _ in range(MOST_TRACES):
+            if self.grows is not None:
+                grow(self.grows, self.where, self.known)
+                self.grows, self.slots = None, {}
+                self.places = places_of(self.functions, self.names, self.where)
+                self.before = Snapshot(self.places)
             slots = self._all()
             regions.set_words(current(), drawn)
             try:
-                leaves = regions.while_loop(lambda v: v[0], self._body, [x for s in slots for x in s.start()])
+                with within(self.places):
+                    leaves = regions.while_loop(lambda v: v[0], self._body, [x for s in slots for x in s.start()])
             except _Again:
                 assert self.own.unusable is None, self.own.unusable
                 continue
@@ -198,6 +207,8 @@ class _Loop:
                 made = Step(False, None, extra)
                 held = [p.get() for p in self.places]
             self.before.check_others(self.where)
+        except Grows as grows:
+            self._grow(grows)
         except More as more:
             self.before.restore()
             self.places += more.places
@@ -226,6 +237,11 @@ class _Loop:
                 self._carry(i, new)
             raise _Again
         return [x for those in out for x in those]
+
+    def _grow(self, grows: Grows) -> Any:
+        """Begin again with an array in place of a list."""
+        self.grows = grows
+        raise _Again
 
     def _carry(self, i: int, new: Any) -> None:
         """Carry what a place holds from here on, which holds ``new`` after an iteration."""
@@ -257,6 +273,8 @@ class _Loop:
             return slot.taken(given, (defined, value))
         except _Again:
             if slot.unusable is not None and isinstance(place, Contents):
+                if may_grow(place, new, place.get()):
+                    self._grow(Grows(place, new))
                 raise ConversionError(
                     f"[to_static] requires {slot.name!r} to hold items of the same number, structure, shape and dtype "
                     f"after every iteration of the loop on a tensor at {self.where}, got {slot.unusable}"

@@ -8,6 +8,7 @@ from typing import Any
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.values import is_unknown
 from paddle.jit.source.world import world
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -95,6 +96,22 @@ class Rows(Traced):
         return self.x[i]
 
 
+class Listed(Traced):
+    """The tensors of an array."""
+
+    def __init__(self, array: TensorArray) -> None:
+        self.array = array
+
+    def sizes(self) -> list[Any]:
+        return [self.array.length()]
+
+    def length(self) -> Any:
+        return number(self.array.length(), dt.int64)
+
+    def item(self, i: Any) -> Any:
+        return self.array.read(i)
+
+
 class Enumerated(Traced):
     """Items with their numbers."""
 
@@ -136,6 +153,8 @@ def as_traced(x: Any) -> Traced | None:
         return x
     if is_unknown(x) and x.ndim and type(x.shape[0]) is Sym:
         return Rows(x)
+    if type(x) is TensorArray and type(x.length()) is Sym:
+        return Listed(x)
     return None
 
 

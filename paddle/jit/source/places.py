@@ -11,6 +11,7 @@ from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.names import UNREAD
 from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer
+from paddle.tensor._tensor_array import TensorArray, arrays_of
 from umiak.core.tensor import Tensor
 
 
@@ -61,18 +62,35 @@ class Attribute:
         world().write_attribute(self.owner, self.attribute, value)
 
 
+class Item:
+    """A place in a list or dict."""
+
+    def __init__(self, container: Any, key: Any) -> None:
+        self.container, self.key = container, key
+
+    def set(self, value: Any) -> None:
+        self.container[self.key] = value
+
+
 class Contents:
-    """The items of a list, dict, set or deque, which methods change."""
+    """The items of a list, dict, set, deque or array, which methods change. ``holders``: the places that are known to
+    hold a list."""
 
     def __init__(self, name: str, container: Any) -> None:
         self.name, self.container = name, container
+        self.holders: list[Cell | Global | Attribute | Item] = []
 
     def get(self) -> Any:
         x = self.container
+        if type(x) is TensorArray:
+            return x.state()
         return dict(x) if isinstance(x, dict) else set(x) if isinstance(x, set) else list(x)
 
     def set(self, value: Any) -> None:
         x = self.container
+        if type(x) is TensorArray:
+            x.restore(value)
+            return
         if type(x) is list:
             x[:] = value
             return
@@ -150,9 +168,10 @@ def places_of(functions: Sequence[Callable[..., Any] | None], names: Sequence[st
         owner = Cell(base, cells[base]).get() if base in cells else Global(base, spaces).get()
         if owner is not ABSENT and not isinstance(owner, (Tensor, type)):
             out.append(Attribute(name, owner, attribute))
-    seen: set[int] = set()
+    seen: dict[int, Contents | None] = {}
     for name, cell in cells.items():
-        out += _containers(name, Cell(name, cell).get(), seen)
+        out += _containers(name, Cell(name, cell).get(), seen, Cell(name, cell))
+    out += (Contents("an array", a) for a in arrays_of())
     known = set(map(key_of, out))
     return [*out, *(p for p in world().known_places(where) if key_of(p) not in known)]
 
@@ -168,24 +187,33 @@ def key_of(place: Place) -> tuple[int, str]:
     return id(place.iterator if isinstance(place, Position) else place.container), ""
 
 
-def _containers(name: str, value: Any, seen: set[int]) -> Iterator[Contents]:
+def _containers(
+    name: str, value: Any, seen: dict[int, Contents | None], holder: Cell | Attribute | Item | None
+) -> Iterator[Contents]:
     kind = type(value)
     if kind in (list, dict, tuple):
         if id(value) in seen:
+            known = seen[id(value)]
+            if known is not None and holder is not None:
+                known.holders.append(holder)
             return
-        seen.add(id(value))
+        seen[id(value)] = None
         if kind is not tuple:
-            yield Contents(name, value)
+            made = seen[id(value)] = Contents(name, value)
+            if holder is not None:
+                made.holders.append(holder)
+            yield made
         items = value.items() if kind is dict else enumerate(value)
         for key, item in items:
             if type(item) in (list, dict, tuple):
-                yield from _containers(f"{name}[{key!r}]", item, seen)
+                inner = None if kind is tuple else Item(value, key)
+                yield from _containers(f"{name}[{key!r}]", item, seen, inner)
     elif not isinstance(value, (Tensor, type)) and not callable(kind.__dict__.get("__get__")):
         if _is_plain(value) and id(value) not in seen:
-            seen.add(id(value))
+            seen[id(value)] = None
             for key, item in world().containers_of(value):
                 if not (isinstance(value, Layer) and key.startswith("_")):
-                    yield from _containers(f"{name}.{key}", item, seen)
+                    yield from _containers(f"{name}.{key}", item, seen, Attribute(f"{name}.{key}", value, key))
 
 
 def _is_plain(value: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.jit.source.errors import ConversionError, location, place_of
 from paddle.jit.source.world import world
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
@@ -67,6 +68,8 @@ def is_unknown(x: Any) -> bool:
 def asked(x: Any) -> Any:
     """A condition. A number that sizes or data decide in a program for files becomes a tensor: both ways are
     recorded."""
+    if type(x) is TensorArray:
+        x = x.length() > 0
     if type(x) is not Sym or not tracing() or not current().trace[-1].takes_both_ways(x):
         return x
     return F.full(x, shape=(), dtype=dt.bool if x.kind == "bool" else dt.int64 if x.kind == "int" else dt.float64)

@@ -97,6 +97,10 @@ class World:
             if type(item) in (list, dict):
                 yield name, item
 
+    def is_own(self, x: Any) -> bool:
+        """Return whether the code itself has made an object, so that nobody outside sees a change of it."""
+        return True
+
     def is_caught(self) -> bool:
         """Return whether an exception that is raised now may be caught."""
         return False

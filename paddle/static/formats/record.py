@@ -277,7 +277,7 @@ class Values:
         for argument, value in zip(body.arguments, carried, strict=True):
             self._values[argument.number] = value
         _, *after = self._block(body)
-        pairs = [(x, y) for x, y in zip(carried, after, strict=True) if isinstance(x, SymTensor)]
+        pairs = [(x, tensor_of(y)) for x, y in zip(carried, after, strict=True) if isinstance(x, SymTensor)]
         return any(len(x.shape) == len(y.shape) and not all(map(dim.same, x.shape, y.shape)) for x, y in pairs)
 
     def _unrolled(self, body: Block, condition: Any, carried: list[Any]) -> Sequence[Any]:

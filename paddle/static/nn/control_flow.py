@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
+from paddle.static.nn._arrays import Arrays, again
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
@@ -76,9 +78,29 @@ def cond(
     then, other = _function("cond", "a true_fn", true_fn), _function("cond", "a false_fn", false_fn)
     if isinstance(_flag("cond", pred), bool) or not current().trace:
         return then() if pred else other()
+    return again(lambda arrays: _traced_cond(pred, then, other, arrays))
+
+
+def _traced_cond(
+    pred: Tensor, then: Callable[[], Any], other: Callable[[], Any], carried: Sequence[TensorArray]
+) -> Any:
     form: list[pytree.Structure] = []
-    leaves = regions.cond(pred, lambda: _flat("cond", then(), form), lambda: _flat("cond", other(), form))
-    return form[0].unflatten(leaves)
+    arrays = Arrays()
+
+    def way(function: Callable[[], Any]) -> Callable[[], list[Any]]:
+        def run() -> list[Any]:
+            with arrays.apart():
+                leaves = _flat("cond", function(), form)
+                arrays.require(carried)
+                return [*leaves, *(a.data for a in carried)]
+
+        return run
+
+    results = regions.cond(pred, way(then), way(other))
+    n = form[0].count
+    for a, data in zip(carried, results[n:], strict=True):
+        a.data = data
+    return form[0].unflatten(results[:n])
 
 
 @public("paddle.static.nn")
@@ -93,7 +115,8 @@ def while_loop(
 
     In a captured function the loop is one operation, whose number of iterations data decide. There tensors keep their
     shape and dtype from iteration to iteration, and numbers that the body changes become tensors. In a static program
-    shapes may change, as of what each iteration appends to; such a loop has no gradient.
+    shapes may change, as of what each iteration appends to, and arrays (:func:`paddle.tensor.create_array`) may be
+    among the values, or be written to in the body; their tensors have one shape.
 
     Args:
         cond: takes the values, and returns a bool tensor with one element.
@@ -132,17 +155,50 @@ def while_loop(
 
     now = list(loop_vars)
     if current().trace:
-        form: list[pytree.Structure] = []
-        leaves = _flat("while_loop", now, form)
-        results = regions.while_loop(
-            lambda leaves: _flag("while_loop", cond(*form[0].unflatten(leaves))),
-            lambda leaves: _flat("while_loop", values(body(*form[0].unflatten(leaves))), form),
-            leaves,
-        )
-        return form[0].unflatten(results)
+        return again(lambda arrays: _traced_loop(cond, lambda *xs: values(body(*xs)), now, arrays))
     while _flag("while_loop", cond(*now)):
         now = values(body(*now))
     return now
+
+
+def _traced_loop(
+    cond: Callable[..., Any], body: Callable[..., Any], loop_vars: list[Any], carried: Sequence[TensorArray]
+) -> list[Any]:
+    form: list[pytree.Structure] = []
+    leaves = _flat("while_loop", loop_vars, form)
+    n = len(leaves)
+    arrays = Arrays()
+
+    def given(xs: list[Any]) -> Any:
+        """The values of an iteration; arrays hold what it was given of them."""
+        for a, data in zip(carried, xs[n:], strict=True):
+            a.data = data
+        return form[0].unflatten(xs[:n])
+
+    def test(xs: list[Any]) -> Any:
+        with arrays.apart():
+            return _flag("while_loop", cond(*given(xs)))
+
+    def step(xs: list[Any]) -> list[Any]:
+        with arrays.apart():
+            after = _flat("while_loop", body(*given(xs)), form)
+            for i, x in enumerate(leaves):
+                if isinstance(x, TensorArray):  # it stays the array that it is
+                    x.restore(_array(after[i]).state())
+                    after[i] = x
+            arrays.require(carried)
+            return [*after, *(a.data for a in carried)]
+
+    results = regions.while_loop(test, step, [*leaves, *(a.data for a in carried)])
+    for a, data in zip(carried, results[n:], strict=True):
+        a.data = data
+    return form[0].unflatten(results[:n])
+
+
+def _array(x: Any) -> TensorArray:
+    if not isinstance(x, TensorArray):
+        raise op_error(TypeError, "while_loop", "an array again for one of loop_vars", type(x).__name__)
+    return x
 
 
 @public("paddle.static.nn")

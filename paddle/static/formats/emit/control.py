@@ -8,6 +8,7 @@ from typing import Any
 from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, array, emits, i64, type_of, typed
 from paddle.static.formats.graph import YIELD
 from umiak import ops as F
+from umiak.compiler.calls import live
 from umiak.ir import program as ir
 
 
@@ -16,12 +17,17 @@ def _yields(e: Emitter, xs: Sequence[Result]) -> None:
 
 
 def _run(
-    e: Emitter, region: ir.Block, given: Sequence[Result], outputs: Sequence[Any], metas: Sequence[Any]
+    e: Emitter,
+    region: ir.Block,
+    given: Sequence[Result],
+    outputs: Sequence[Any],
+    metas: Sequence[Any],
+    operations: Sequence[ir.Operation] | None = None,
 ) -> list[Result]:
-    """Write what a region computes of these; some of what it yields."""
+    """Write what a region computes of these, by all of its operations or by some; some of what it yields."""
     for argument, x in zip(region.arguments, given, strict=True):
         e.bind(argument, x)
-    e.operations(region.operations)
+    e.operations(region.operations if operations is None else operations)
     return [_nothing(e, m) if x is None else e.of(x, m.dtype) for x, m in zip(outputs, metas, strict=True)]
 
 
@@ -57,9 +63,11 @@ def cond(e: Emitter, o: ir.Operation) -> list[Result | None]:
 def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     n = o.op.carried
     trips, index, sizes = o.params
-    if len(o.results) > n + 1:  # stacks, which the gradient of a loop reads
+    if any(e.reads(r) for r in o.results[n + 1 :]):  # stacks, which the gradient of a loop reads
         return None
     condition, body = o.regions
+    outputs = body.outputs[:n]
+    operations = live(body.operations, [v for v in outputs if type(v) is ir.Value], effects=True)
     given = [e.of(x) for x in o.operands]
     metas = [r.meta for r in o.results[:n]]
     counted = e.reads(o.results[n]) or e.counts(trips) or e.counts(index)
@@ -83,7 +91,7 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
         if counted:
             e.know(index, arguments[n])
         measure(inner, sizes[:k])
-        new = _run(e, body, inner, body.outputs, metas)
+        new = _run(e, body, inner, outputs, metas, operations)
         more = []
         if counted:
             more = [e.one("add", [arguments[n], e.full((), 1, "int64")], typed(arguments[n]))]
@@ -95,8 +103,8 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
     made = e.append("pd_op.while", [going, *state], types, {}, [block])
     if counted:
         e.know(trips, made[n])
-    measure(made, sizes[k:])
-    return [*made[:n], made[n] if counted else None]
+    measure(made, sizes[k : 2 * k])
+    return [*made[:n], made[n] if counted else None, *(None for _ in o.results[n + 1 :])]
 
 
 def _flag(e: Emitter, condition: ir.Block, given: Sequence[Result]) -> Result:

@@ -1,0 +1,111 @@
+"""Lists that change their length in a loop or branch on tensors: they become arrays, which the names of the lists hold
+from there on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from paddle.jit.source.errors import ConversionError
+from paddle.jit.source.join import described, dtype_for, rank
+from paddle.jit.source.places import Contents, Place
+from paddle.jit.source.world import world
+from paddle.tensor._tensor_array import TensorArray
+from umiak.core.tensor import Tensor
+from umiak.ir.meta import Meta
+from umiak.ir.scope import symbols_of
+from umiak.ir.tracer import current
+from umiak.runtime.regions import number
+
+
+class Grows(Exception):
+    """What a list or an array holds differs from way to way in more than its elements: ``items`` are some of it."""
+
+    def __init__(self, place: Contents, items: Sequence[Any]) -> None:
+        super().__init__()
+        self.place, self.items = place, list(items)
+
+
+def may_grow(place: Place, *states: Any) -> bool:
+    """Return whether a list, or an array, that holds ``states`` can be an array of tensors of one type."""
+    if not isinstance(place, Contents) or not current().static:
+        return False
+    if isinstance(place.container, TensorArray):
+        return place.container.data is None
+    return type(place.container) is list and bool(place.holders) and any(states)
+
+
+@contextmanager
+def within(places: Sequence[Place]) -> Iterator[None]:
+    """While a statement is traced that may change these places."""
+    statements = current().statements  # type: ignore[attr-defined]
+    statements.append(places)
+    try:
+        yield
+    finally:
+        statements.pop()
+
+
+def grow(grows: Grows, where: str, known: set[Any]) -> None:
+    """Have an array in place of a list from here on, which is before the statement at ``where``: the outermost one
+    before which the list was there. ``known``: the symbols that there are."""
+    place, name = grows.place, grows.place.name
+    for places in current().statements:  # type: ignore[attr-defined]
+        if any(isinstance(p, Contents) and p.container is place.container for p in places):
+            raise grows
+    before = place.get()
+    like = _type(name, [*before, *grows.items], where, known)
+    if isinstance(place.container, TensorArray):
+        place.container.be_stacked(like)
+        return
+    if not world().is_own(place.container):
+        raise ConversionError(
+            f"[to_static] requires a list whose length a loop or branch on tensors decides to be made in the function "
+            f"itself, got {name!r} from outside at {where}"
+        )
+    array = TensorArray(like.dtype, [number(x, like.dtype) for x in before])
+    array.be_stacked(like)
+    for holder in place.holders:
+        holder.set(array)
+    place.container[:] = [_Moved(name, where)]
+
+
+class _Moved:
+    """In a list whose items are in an array: whoever has the list under another name finds it."""
+
+    def __init__(self, name: str, where: str) -> None:
+        self._name, self._where = name, where
+
+    def __getattr__(self, attribute: str) -> Any:
+        raise ConversionError(
+            f"[to_static] requires {self._name!r}, whose length the statement on a tensor at {self._where} decides, to "
+            "be read by the name that the statement has for it, got another one"
+        )
+
+
+def _type(name: str, items: Sequence[Any], where: str, known: set[Any]) -> Meta:
+    """The type of the items, which must have one; sizes that are not known outside are 0."""
+    stacked = len(items) == 2 and not isinstance(items[0], Tensor) and isinstance(items[1], Tensor)
+    tensors = [x for x in items if isinstance(x, Tensor)]
+    if stacked and rank(items[0]) is None:
+        shape, dtype = tuple(items[1].shape)[1:], items[1].dtype
+    elif tensors:
+        shape, dtype = tuple(tensors[-1].shape), tensors[-1].dtype
+    else:
+        ranks = [rank(x) for x in items]
+        if None in ranks or not ranks:
+            raise _unlike(name, items, where)
+        shape, dtype = (), dtype_for(max(r for r in ranks if r is not None))
+    for x in items if not stacked else ():
+        fits = len(x.shape) == len(shape) and x.dtype is dtype if isinstance(x, Tensor) else rank(x) is not None
+        if not fits or (not isinstance(x, Tensor) and shape):
+            raise _unlike(name, items, where)
+    return Meta(tuple(n if symbols_of(n).keys() <= known else 0 for n in shape), dtype)
+
+
+def _unlike(name: str, items: Sequence[Any], where: str) -> ConversionError:
+    return ConversionError(
+        f"[to_static] requires tensors of one shape and dtype, or numbers, in {name!r}, whose length the statement on "
+        f"a tensor at {where} decides, got {', '.join(map(described, items))}"
+    )

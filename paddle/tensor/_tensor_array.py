@@ -1,0 +1,288 @@
+"""Lists of tensors in programs, whose length may be known only while the program runs."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from paddle.tensor._args import axis_of, integer, need_tensor
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.context import capture_of
+from umiak.core.dtype import DType
+from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction
+from umiak.ir.meta import Meta
+from umiak.util.errors import op_error
+
+_STACKED = "stacked"
+
+
+def arrays_of() -> list[TensorArray]:
+    """Return the arrays of the program that is being recorded, without those of branches and loop bodies that are
+    done."""
+    tracer = capture_of()
+    if tracer is None:
+        return []
+    blocks = tracer.builder.block, *tracer.builder.outer
+    return [array for block, array in tracer.arrays if any(block is b for b in blocks)]
+
+
+class TensorArray:
+    """A list of tensors of one dtype: as they are as long as their number is known; from then on, where they must have
+    one shape, as one tensor with a new first dim."""
+
+    def __init__(self, dtype: DType, items: Iterable[Tensor] = ()) -> None:
+        self.dtype = dtype
+        self.items: list[Tensor] = list(items)
+        self.data: Tensor | None = None  # the items as one tensor, once they are
+        tracer = capture_of()
+        if tracer is not None:
+            tracer.arrays.append((tracer.builder.block, self))
+
+    # --- as a whole
+
+    def state(self) -> list[Any]:
+        """Return what it holds, as a list that shares nothing with it."""
+        return list(self.items) if self.data is None else [_STACKED, self.data]
+
+    def restore(self, state: list[Any]) -> None:
+        """Hold what :meth:`state` has said."""
+        stacked = len(state) == 2 and state[0] is _STACKED
+        self.items, self.data = ([], state[1]) if stacked else (list(state), None)
+
+    def be_stacked(self, like: Meta) -> None:
+        """Have the items in one tensor from here on. ``like``: the type of the items that are to come."""
+        if self.data is None:
+            items = self.items
+            self.data = F.stack(items, axis=0) if items else F.full(0, shape=(0, *like.shape), dtype=like.dtype)
+            self.items = []
+
+    def length(self) -> Any:
+        """Return the number of tensors, which may be symbolic."""
+        return len(self.items) if self.data is None else self.data.shape[0]
+
+    def stack(self, axis: Any) -> Tensor:
+        """The tensors joined along a new dim."""
+        if self.data is None:
+            n = self.items[0].ndim + 1 if self.items else 1
+            return F.stack(self.items, axis=axis_of(axis, n, "stack"))
+        return _moved(self.data, axis_of(axis, self.data.ndim, "stack"))
+
+    def concat(self, axis: Any) -> Tensor:
+        """The tensors joined along a dim that they have."""
+        if self.data is None:
+            return F.concat(self.items, axis=axis_of(axis, self.items[0].ndim, "concat"))
+        at = axis_of(axis, self.data.ndim - 1, "concat")
+        x = _moved(self.data, at)
+        shape = tuple(x.shape)
+        return F.reshape(x, shape=(*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]))
+
+    def sizes(self, axis: int | None) -> Tensor:
+        """The sizes of the tensors along a dim, or 1 for each, as one tensor."""
+        if self.data is None:
+            each = [1 if axis is None else x.shape[axis] for x in self.items]
+            return F.concat([F.full(n, shape=(1,), dtype=dt.int32) for n in each], axis=0)
+        size = 1 if axis is None else self.data.shape[1:][axis]
+        return F.full(size, shape=(self.data.shape[0],), dtype=dt.int32)
+
+    # --- items
+
+    def _place(self, i: Any, last: Any, op: str) -> Any:
+        """A place, counted from the front, of at most ``last``."""
+        at = integer(i, op, "i")
+        n = self.length()
+        if type(at) is int and at < 0:
+            at = at + n
+        if type(at) is int and type(n) is int:
+            if not 0 <= at <= last:
+                raise op_error(IndexError, op, f"an i from {-n} to {last}" if last >= 0 else "an array with tensors", i)
+            return at
+        dim.require((0 <= at) & (at <= last), f"[{op}] requires a place from 0 to {last}, got {at}")
+        return at
+
+    def read(self, i: Any, op: str = "array_read") -> Tensor:
+        """The tensor at a place."""
+        at = self._place(i, self.length() - 1, op)
+        if self.data is None and type(at) is Sym:
+            self.be_stacked(self._like())
+        return self.items[at] if self.data is None else _item(self.data, at)
+
+    def _like(self) -> Meta:
+        if not self.items:
+            raise op_error(IndexError, "array_read", "an array with tensors", "an empty one")
+        return Meta(tuple(self.items[0].shape), self.items[0].dtype)
+
+    def write(self, x: Tensor, i: Any, op: str = "array_write", appends: bool = True) -> None:
+        """Set the tensor at a place; one behind the last is appended."""
+        self._check(x, op)
+        n = self.length()
+        at = self._place(i, n if appends else n - 1, op)
+        if self.data is None and type(at) is Sym:
+            self.be_stacked(Meta(tuple(x.shape), x.dtype))
+        if self.data is None:
+            self.items[at : at + 1] = [x]
+            return
+        if at is n:
+            self.append(x)
+            return
+        after = dim.minimum(at + 1, n) if appends else at + 1
+        self.data = F.concat(
+            [_part(self.data, 0, at), F.unsqueeze(x, (0,)), _part(self.data, after, n - after)], axis=0
+        )
+
+    def _check(self, x: Any, op: str) -> None:
+        if need_tensor(x, op).dtype is not self.dtype:
+            raise op_error(TypeError, op, f"a tensor of {self.dtype.name}, as the array has", x.dtype.name)
+        if self.data is None:
+            return
+        now, new = tuple(self.data.shape)[1:], tuple(x.shape)
+        pairs = list(zip(now, new, strict=False))
+        if len(now) != len(new) or any(type(m) is type(n) is int and m != n for m, n in pairs):
+            raise op_error(ValueError, op, f"a tensor of shape {list(now)}, as those in the array", list(new))
+        if not all(dim.same(m, n) for m, n in pairs):  # sizes that are not known yet; of no tensors any will do
+            n = self.data.shape[0]
+            equal = conjunction(*(compare_eq(a, b) for a, b in pairs))
+            message = f"[{op}] requires tensors of one shape {list(now)} in an array, got {list(new)}"
+            dim.require(disjunction(compare_eq(n, 0), equal), message)
+            for axis, (a, b) in enumerate(pairs, 1):
+                if not dim.same(a, b):
+                    shape = list(self.data.shape)
+                    shape[axis] = b - a
+                    more = F.full(0, shape=tuple(shape), dtype=self.dtype)
+                    self.data = F.concat([self.data, more], axis=axis)
+
+    # --- as a list
+
+    def append(self, x: Tensor) -> None:
+        """Add a tensor at the end."""
+        self._check(x, "append")
+        if self.data is None:
+            self.items.append(x)
+        else:
+            self.data = F.concat([self.data, F.unsqueeze(x, (0,))], axis=0)
+
+    def extend(self, those: Any) -> None:
+        """Add tensors at the end."""
+        if isinstance(those, TensorArray) and those.data is not None:
+            self.be_stacked(Meta(tuple(those.data.shape[1:]), those.data.dtype))
+            assert self.data is not None
+            self.data = F.concat([self.data, those.data], axis=0)
+            return
+        for x in those.items if isinstance(those, TensorArray) else those:
+            self.append(x)
+
+    def pop(self, i: Any = -1) -> Tensor:
+        """Take a tensor out."""
+        n = self.length()
+        at = self._place(i, n - 1, "pop")
+        x = self.read(at, "pop")
+        if self.data is None:
+            del self.items[at]
+        else:
+            head, tail = _part(self.data, 0, at), _part(self.data, at + 1, n - 1 - at)
+            self.data = head if at is n - 1 else F.concat([head, tail], axis=0)
+        return x
+
+    def insert(self, i: Any, x: Tensor) -> None:
+        """Put a tensor before a place."""
+        self._check(x, "insert")
+        if self.data is None:
+            self.items.insert(i, x)
+            return
+        at = self._place(i, self.length(), "insert")
+        new, n = F.unsqueeze(x, (0,)), self.length()
+        self.data = F.concat([_part(self.data, 0, at), new, _part(self.data, at, n - at)], axis=0)
+
+    def clear(self) -> None:
+        """Take all tensors out."""
+        self.items = []
+        if self.data is not None:
+            self.data = _part(self.data, 0, 0)
+
+    def copy(self) -> TensorArray:
+        """Another one with the same tensors."""
+        out = TensorArray(self.dtype)
+        out.restore(self.state())
+        return out
+
+    def reverse(self) -> None:
+        """Reverse the order."""
+        self.items.reverse()
+        if self.data is not None:
+            self.data = F.flip(self.data, (0,))
+
+    def __getitem__(self, i: Any) -> Any:
+        if not isinstance(i, slice):
+            return self.read(i, "an index of a list")
+        out = self.copy()
+        if self.data is None:
+            out.items = self.items[i]
+        else:
+            out.data = self.data[i]
+        return out
+
+    def __setitem__(self, i: Any, x: Tensor) -> None:
+        self.write(x, i, "an index of a list", appends=False)
+
+    def __delitem__(self, i: Any) -> None:
+        self.pop(i)
+
+    def __add__(self, other: Any) -> TensorArray:
+        if not isinstance(other, (list, TensorArray)):
+            return NotImplemented
+        out = self.copy()
+        out.extend(other)
+        return out
+
+    def __radd__(self, other: Any) -> TensorArray:
+        if not isinstance(other, list):
+            return NotImplemented
+        out = TensorArray(self.dtype, other)
+        out.extend(self)
+        return out
+
+    def __iadd__(self, other: Any) -> TensorArray:
+        self.extend(other)
+        return self
+
+    def _known(self, what: str) -> int:
+        n = self.length()
+        if type(n) is int:
+            return n
+        raise op_error(
+            TypeError,
+            what,
+            "a list whose length is known before the program runs",
+            "one that a loop or branch on tensors has changed",
+            "Use paddle.stack or paddle.concat of it, its items by number, paddle.tensor.array_length, or a for "
+            "statement over it.",
+        )
+
+    def __len__(self) -> int:
+        return self._known("len")
+
+    def __bool__(self) -> bool:
+        return bool(self._known("bool"))
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter([self.read(i) for i in range(self._known("iter"))])
+
+    def __repr__(self) -> str:
+        return f"TensorArray({self.items if self.data is None else self.data!r})"
+
+
+def _part(x: Tensor, start: Any, size: Any) -> Tensor:
+    return F.slice(x, axes=(0,), starts=(start,), sizes=(size,), steps=(1,))
+
+
+def _item(x: Tensor, at: Any) -> Tensor:
+    return F.reshape(_part(x, at, 1), shape=tuple(x.shape[1:]))
+
+
+def _moved(x: Tensor, axis: int) -> Tensor:
+    """The first dim at another place."""
+    order = [*builtins.range(1, axis + 1), 0, *builtins.range(axis + 1, x.ndim)]
+    return F.permute(x, tuple(order)) if axis else x
