@@ -328,6 +328,38 @@ def test_listed_positions(masked, dtype):
         close(a.numpy(), b.numpy(), dtype)
 
 
+@pytest.mark.parametrize("full_graph", [False, True])
+@pytest.mark.parametrize("given", ["all", "positions", "masks"])
+def test_listed_positions_of_a_captured_function(given, full_graph):
+    """As eager calls, whatever of it is known while it is captured."""
+    rng = np.random.default_rng(2)
+    pattern = rng.random((2, 2, 5, 5)) < 0.5
+    pattern[0, 0, -1] = False
+    positions = [paddle.to_tensor(x) for x in listed(pattern)]
+    masks = [paddle.to_tensor((rng.random(s) < 0.8).astype("float32")) for s in ((2, 5), (5, 5))]
+    x = [draw(rng, 2, 2, 5, 4) for _ in range(3)]
+
+    @paddle.jit.to_static(full_graph=full_graph)
+    def attend(q, k, v, positions, masks):
+        return F.sparse_attention(q, k, v, *positions, *masks)
+
+    if given != "all":
+        kept = positions if given == "masks" else masks
+
+        @paddle.jit.to_static(full_graph=full_graph)
+        def attend(q, k, v, positions, masks):
+            return F.sparse_attention(q, k, v, *((*kept, *masks) if given == "masks" else (*positions, *kept)))
+
+    for _ in range(2):
+        out, want = attend(*x, positions, masks), F.sparse_attention(*x, *positions, *masks)
+        close(out.numpy(), want.numpy())
+        for a, b in zip(paddle.grad(out.square().sum(), x), paddle.grad(want.square().sum(), x), strict=True):
+            close(a.numpy(), b.numpy())
+    if given != "masks":
+        with pytest.raises(ValueError, match="requires sparse_csr_offset that begins with 0"):
+            attend(*x, [positions[0] + 1, positions[1]], masks)
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_listed_positions_of_a_saved_model(masked, tmp_path):
     """A key that is listed twice counts twice, as in eager calls; what is listed is looked at when the model runs."""

@@ -344,6 +344,7 @@ class Tracer:
     # umiak/runtime/capture.py. Others leave them alone.
     captures = False
     static = False  # whether it is static mode's, whose program runs later and apart from the code that records it
+    entire = False  # whether a captured function is one program or refused: none of it may run apart, with data known
     hooked: Any = None
     gradients: dict[int, tuple[Operation, Callable]] = {}  # by operation: see umiak/autodiff/custom.py
     reserve: Any = None

@@ -192,6 +192,7 @@ class Trace:
         self.name = name
         self.capture = Capture()
         self.capture.passes_on = False
+        self.capture.entire = policy.full_graph
         self.guards = Guards()
         self.inputs: list[Input] = []
         self.numbers: list[Number] = []

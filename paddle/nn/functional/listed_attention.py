@@ -9,10 +9,11 @@ import numpy as np
 import paddle
 from paddle._public import need_tensor, public
 from paddle.nn.functional.attention_call import attend
-from paddle.tensor._args import create_on, reads_numbers
+from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
+from umiak.core.context import capture_of
 from umiak.core.place import Place
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
@@ -37,8 +38,9 @@ def sparse_attention(
 ) -> Tensor:
     """Attention ``softmax(query @ key^T / sqrt(dim)) @ value`` where each query sees the keys that are listed for it.
 
-    Time and memory are those of the listed positions; no matrix of queries by keys is formed. Static programs and saved
-    models, in which what is listed is not known yet, make a mask of queries by keys of it.
+    Time and memory are those of the listed positions; no matrix of queries by keys is formed. Static programs, saved
+    models and functions captured with ``full_graph=True``, in which what is listed is not known yet, make a mask of
+    queries by keys of it.
 
     Args:
         query: floating tensor ``[batch, heads, length, dim]``.
@@ -80,11 +82,18 @@ def sparse_attention(
     ):
         if mask is not None and not _fits(need_tensor(mask, OP, arg_name), shape):
             raise op_error(ValueError, OP, f"{arg_name} of shape {shape}", list(mask.shape))
-    if reads_numbers() and (offsets._kind | columns._kind) & KIND_SYMBOLIC:
+    given = (offsets, columns, key_padding_mask, attn_mask)
+    if _stays_unknown() and any(x is not None and x._kind & KIND_SYMBOLIC for x in given):
         return _masked(query, key, value, offsets, columns, key_padding_mask, attn_mask)
     listed = read(offsets, OP, "sparse_csr_offset"), read(columns, OP, "sparse_csr_columns")
     pattern = _pattern(*listed, length, query.place)
     return sparse_math.attention(query, key, value, pattern, key_padding_mask, attn_mask)
+
+
+def _stays_unknown() -> bool:
+    """Is what a tensor holds not known before the whole program runs?"""
+    tracer = capture_of()
+    return tracer is not None and (tracer.static or tracer.entire)
 
 
 def _fits(x: Tensor, shape: list) -> bool:
