@@ -12,6 +12,8 @@ import pytest
 
 import paddle
 import paddle.nn.functional as F
+from paddle.incubate.nn import attn_bias
+from paddle.incubate.nn.memory_efficient_attention import memory_efficient_attention
 from paddle.static.nn import cond, while_loop
 
 pytestmark = pytest.mark.usefixtures("fake")
@@ -44,7 +46,28 @@ def written_in_a_branch(x: Any) -> Any:
     return y
 
 
+def attended(mask: Callable[[Any], Any], keys: int = 3) -> Callable[[Any], Any]:
+    """Attention of one sequence of 3 tokens, or of ``keys`` keys, by a mask of lengths."""
+
+    def run(x: Any) -> Any:
+        q = x.reshape([1, 3, 2, 2])
+        k = paddle.concat([q, q], 1)[:, :keys]
+        return memory_efficient_attention(q, k, k, mask(x))
+
+    return run
+
+
+def padded(x: Any, diagonal: Any = None) -> Any:
+    return attn_bias.BlockDiagonalCausalWithOffsetPaddedKeysMask.from_seqlens([1, 2], 2, [1, 2], diagonal)
+
+
 CASES: dict[str, Callable[[Any], Any]] = {
+    "triangle of other lengths": attended(lambda x: attn_bias.LowerTriangularMask(), 4),
+    "triangle and a tensor": attended(lambda x: attn_bias.LowerTriangularMask().add_bias(x[:, :3])),
+    "sequences": attended(lambda x: attn_bias.BlockDiagonalMask.from_seqlens([1, 2])),
+    "padded keys": attended(padded, 4),
+    "padded keys and a tensor": attended(lambda x: padded(x, paddle.tile(row(x), [2])), 4),
+    "padded keys and a tensor of the host": attended(lambda x: padded(x, paddle.to_tensor([1, 0])), 4),
     "list": lambda x: x[[0, 2]],
     "list and number": lambda x: x[[0, 2], 1],
     "array": lambda x: x[np.array([1, 1])],

@@ -37,7 +37,6 @@ LEFT_OUT = {
     "paddle.nn.layer.layers.Layer": "its class makes a parameter",
     "paddle.distribution.distribution.register_kl": "its class is made of numbers",
     "paddle.nn.layer.transformer.Transformer": "its mask is made of a length",
-    "paddle.incubate.nn.masked_attention.memory_efficient_attention": "its mask is made of lengths",
     "paddle.incubate.autotune.set_config": "loads tensors in other processes, which share memory of the host only",
     "paddle.incubate.async_rows.async_read": "reads memory of the host",
     "paddle.incubate.async_rows.async_write": "writes to memory of the host",

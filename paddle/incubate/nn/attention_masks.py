@@ -15,6 +15,7 @@ import numpy as np
 
 import paddle
 from paddle._public import public
+from paddle.tensor._args import create_on
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -64,9 +65,9 @@ class AttentionBias(ABC):
         """
         queries, keys = shape[-2:]
         behind, first = paddle.unbind(self.visible(queries, keys), 1)
-        row = paddle.arange(queries, dtype="int32").unsqueeze(1)
-        seen = (row >= first) & (row < behind)
-        mask = paddle.where(seen, paddle.zeros([], "float32"), paddle.full([], -np.inf, "float32"))
+        row = create_on(first.place, paddle.arange, queries, dtype="int32").unsqueeze(1)
+        hidden = (row < first) | (row >= behind)
+        mask = paddle.zeros_like(hidden, "float32").masked_fill(hidden, -np.inf)
         return mask.astype(dtype).expand(list(shape))
 
 
@@ -283,10 +284,11 @@ class _Sequences(AttentionBias):
         offsets = self.offsets()
         if self.causal and offsets is None:
             first = np.minimum(first + place, queries)
-        ends = [paddle.to_tensor(x.astype(np.int32)) for x in (behind, first)]
+        on = None if offsets is None else offsets.place
+        ends = [paddle.to_tensor(x.astype(np.int32), place=on) for x in (behind, first)]
         if offsets is not None:
-            own = paddle.gather(offsets.flatten().astype("int32"), paddle.to_tensor(sequence))
-            ahead = paddle.clip(paddle.to_tensor(place.astype(np.int32)) - own, min=0)
+            own = paddle.gather(offsets.flatten().astype("int32"), paddle.to_tensor(sequence, place=on))
+            ahead = paddle.clip(paddle.to_tensor(place.astype(np.int32), place=on) - own, min=0)
             ends[1] = paddle.clip(ends[1] + ahead, max=queries)
         return paddle.stack(ends, 1)
 

@@ -63,6 +63,9 @@ def memory_efficient_attention(
     if not isinstance(attn_bias, AttentionBias):
         kinds = "None, a Tensor or a mask of paddle.incubate.nn.attn_bias"
         raise op_error(TypeError, name, f"an attn_bias that is {kinds}", type(attn_bias).__name__)
-    rows = attn_bias.visible(query.shape[1], key.shape[1]).unsqueeze([0, 1])
+    rows = attn_bias.visible(query.shape[1], key.shape[1])
+    if rows.place is not query.place:  # lengths are numbers of Python
+        rows = rows.to(query.place)
+    rows = rows.unsqueeze([0, 1])
     rows = rows.expand([query.shape[0], 1, *rows.shape[2:]])
     return flashmask_attention(query, key, value, rows, dropout=p, training=training, softmax_scale=scale)  # type: ignore[return-value]
