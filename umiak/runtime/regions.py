@@ -196,7 +196,7 @@ def _flag(op_name: str, tracer: Tracer, x: Any) -> SymTensor:
 
 
 def condition_of(flag: Tensor, guards: bool = False) -> Any:
-    """What a condition is, if sizes alone decide it in a static program: a bool where they are known, otherwise an
+    """The value of a condition that sizes alone decide in a static program: a bool where they are known, otherwise an
     expression of them. None for another one. ``guards``: a captured function guards what it is."""
     tracer = current()
     if not (tracer.static or (guards and tracer.captures)) or any(type(n) is not int or n != 1 for n in flag.shape):
