@@ -17,6 +17,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from paddle import version
 from paddle.onnx.builder import Builder, Unsayable, Value, described
+from paddle.onnx.complex_parts import BILINEAR, LINEAR, by_parts
 from paddle.onnx.elements import PARTS
 from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.onnx.requirements import behind
@@ -191,9 +192,13 @@ class _Converter:
                 raise Unsayable("what ONNX has no operators for here")
             operands = [self._checked(self.operand(n)) for n in o.operands]
             name = _bare(o.name).removesuffix("_")
-            if name not in TAKE_COMPLEX and any(isinstance(x, Value) and x.complex for x in operands):
+            call = Call(o, operands, self)
+            if name in TAKE_COMPLEX or not any(map(_is_complex, operands)):
+                made = rule(self.builder, call)
+            elif name in LINEAR or name in BILINEAR:
+                made = by_parts(self.builder, rule, call)
+            else:
                 raise Unsayable("operands that are not complex")
-            made = rule(self.builder, Call(o, operands, self))
         except Unsayable as error:
             if error.why != _POISON:
                 self.refused.setdefault(o.name, []).append(error)
@@ -244,6 +249,10 @@ class _Converter:
         if self.reads[o.results[0].number] > 1 and value.constant is not None and value.constant.size > MOST_COPIED:
             value = replace(value, constant=None)  # what is made of it is computed, so that it is stored once
         self.values[o.results[0].number] = value
+
+
+def _is_complex(x: Bound) -> bool:
+    return any(map(_is_complex, x)) if isinstance(x, list) else isinstance(x, Value) and x.complex
 
 
 # What a rule meets in a program whose operators lack operands or attributes, or have others.

@@ -122,7 +122,6 @@ def _fed(x: Input) -> np.ndarray:
 def drawn_inputs(call: str, sizes: dict[int, int] | None = None) -> list[Input]:
     """What the call draws, without the tensors that it writes out."""
     found = []
-    texts = []
 
     class Making(Inputs):
         def tensor(self, array: np.ndarray, dtype: str) -> Any:
@@ -141,7 +140,6 @@ def drawn_inputs(call: str, sizes: dict[int, int] | None = None) -> list[Input]:
 
     before, last = compiled(call)
     names = Making(call).names()
-    texts.append(call)
     paddle.seed(1)
     try:
         exec(before, names)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import paddle
+from tests.modes import exported as onnx_models
 from tests.modes.calls import Input, Unfit, function_of, inputs_of
 from tests.modes.outcome import TOLERANCES, Outcome, cotangent, differ, differ_arrays, results_of, run
 from tests.oracle.calls import Call
@@ -569,9 +570,22 @@ def ambient(call: Call) -> Iterator[str]:
                 yield f"captured {level} {dtype}: {said}"
 
 
+# What is written as for evaluation, and vectors whose signs are free.
+EVALUATED = re.compile(r"dropout|batch_norm|eigh\(|svd\(|P\.empty")
+
+
+def exported(call: Call) -> Iterator[str]:
+    """As an ONNX model in ONNX Runtime, for its sizes and for open ones."""
+    if not EVALUATED.search(call.text):
+        for form, said in onnx_models.results(call):
+            if said is not None:
+                yield f"{form}: {said}"
+
+
 MODES: dict[str, Callable[[Call], Iterator[str]]] = {
     "captured": captured, "layouts": layouts, "expanded": expanded, "shared": shared, "sizes": sizes, "dtypes": dtypes,
     "not_numbers": not_numbers, "slopes": slopes, "in_place": in_place, "ambient": ambient,
+    "exported": exported,
 }  # fmt: skip
 
 

@@ -137,3 +137,50 @@ def test_best_paths_of_tags(ends, tmp_path):
         wanted = function(*map(paddle.to_tensor, (x, moves, lengths)))
         np.testing.assert_allclose(got[0], wanted[0].numpy(), rtol=1e-5, strict=True)
         np.testing.assert_array_equal(got[1], wanted[1].numpy(), strict=True)
+
+
+def test_a_layer_over_complex_numbers(tmp_path):
+    """As of Fourier neural operators: weights of frequencies, padded to the size of the image."""
+
+    def function(x, a, b):
+        spectrum = paddle.fft.rfft2(x)[:, :, :3, :3]
+        weight = paddle.as_complex(paddle.stack([a, b], -1))
+        made = paddle.einsum("bixy,ioxy->boxy", spectrum, weight) + paddle.sum(spectrum, [2, 3], keepdim=True)[:, :1]
+        whole = paddle.concat([made, paddle.zeros([made.shape[0], 2, 5, 3], made.dtype)], 2)
+        y = paddle.fft.irfft2(whole, s=[8, 8])
+        flat = paddle.matmul(made.reshape([made.shape[0], 2, 9]), made.reshape([made.shape[0], 2, 9]).conj().mT)
+        return y, flat.abs(), paddle.where(y[:, :, :3, :3] > 0, made, made.conj()).imag()
+
+    specs = [spec(None, 3, 8, 8), spec(3, 2, 3, 3, name="a"), spec(3, 2, 3, 3, name="b")]
+    path = exported(function, tmp_path, specs)
+    for batch in (1, 2):
+        given = {"x": matrices(batch, 3, 8, 8), "a": matrices(3, 2, 3, 3), "b": matrices(3, 2, 3, 3)}
+        wanted = function(*map(paddle.to_tensor, given.values()))
+        for y, z in zip(run(path, given), wanted, strict=True):
+            np.testing.assert_allclose(y, z.numpy(), rtol=1e-3, atol=1e-3, strict=True)
+
+
+@pytest.mark.parametrize("opset", [11, 21])
+def test_activations_of_64_bits(opset, tmp_path):
+    """ONNX Runtime has no kernels of most of them, and joins Relu and Clip wrongly."""
+    functional = paddle.nn.functional
+
+    def function(x):
+        names = "relu leaky_relu elu selu softplus softsign log_sigmoid silu mish hardtanh celu".split()
+        return [getattr(functional, name)(x) for name in names] + [paddle.clip(functional.relu(x), -0.5, 0.5)]
+
+    x = np.linspace(-30, 30, 25)
+    got = run(exported(function, tmp_path, [spec(None, dtype="float64")], opset), {"x": x})
+    for y, z in zip(got, function(paddle.to_tensor(x)), strict=True):
+        np.testing.assert_allclose(y, z.numpy(), rtol=1e-6, atol=1e-9, strict=True)
+
+
+def test_a_norm_whose_scale_has_more_bits(tmp_path):
+    x, scale = matrices(2, 3, 8).astype("float16"), matrices(8)
+    path = exported(
+        lambda x, scale: paddle.nn.functional.layer_norm(x, 8, scale), tmp_path,
+        [spec(None, 3, 8, dtype="float16"), spec(8, name="scale")],
+    )  # fmt: skip
+    (got,) = run(path, {"x": x, "scale": scale})
+    wanted = paddle.nn.functional.layer_norm(paddle.to_tensor(x), 8, paddle.to_tensor(scale)).numpy()
+    np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=2e-3, strict=True)

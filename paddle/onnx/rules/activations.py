@@ -13,7 +13,9 @@ from paddle.onnx.table import Call, rule
 
 @rule("relu")
 def relu(g: Builder, o: Call) -> Value:
-    return g.node("Relu", o[0])
+    # ONNX Runtime joins Relu and Clip, and fails where they are of float64.
+    x = o[0]
+    return g.node("Max", x, g.constant(0.0, x.dtype)) if x.dtype == "float64" else g.node("Relu", x)
 
 
 @rule("relu6")
@@ -23,7 +25,8 @@ def relu6(g: Builder, o: Call) -> Value:
 
 @rule("leaky_relu")
 def leaky_relu(g: Builder, o: Call) -> Value:
-    return g.node("LeakyRelu", o[0], alpha=o("negative_slope", 0.02))
+    x, slope = o[0], o("negative_slope", 0.02)
+    return g.node("Where", x < 0.0, x * slope, x) if x.dtype == "float64" else g.node("LeakyRelu", x, alpha=slope)
 
 
 @rule("prelu")
@@ -39,7 +42,10 @@ def prelu(g: Builder, o: Call) -> Value:
 
 @rule("elu")
 def elu(g: Builder, o: Call) -> Value:
-    return g.node("Elu", o[0], alpha=o("alpha", 1.0))
+    x, alpha = o[0], o("alpha", 1.0)
+    if x.dtype == "float64":  # of which ONNX Runtime has no kernels of activations
+        return g.node("Where", x > 0.0, x, (g.node("Exp", x) - 1.0) * alpha)
+    return g.node("Elu", x, alpha=alpha)
 
 
 @rule("celu")
@@ -52,7 +58,10 @@ def celu(g: Builder, o: Call) -> Value:
 
 @rule("selu")
 def selu(g: Builder, o: Call) -> Value:
-    return g.node("Selu", o[0], alpha=o("alpha"), gamma=o("scale"))
+    x, alpha, scale = o[0], o("alpha"), o("scale")
+    if x.dtype == "float64":
+        return g.node("Where", x > 0.0, x, (g.node("Exp", x) - 1.0) * alpha) * scale
+    return g.node("Selu", x, alpha=alpha, gamma=scale)
 
 
 @rule("gelu")
@@ -122,13 +131,21 @@ def softplus(g: Builder, o: Call) -> Value:
 def softplus_of(g: Builder, x: Value, beta: float, threshold: float) -> Value:
     """log(1 + exp(beta x)) / beta, x itself above the threshold."""
     scaled = x if beta == 1 else x * beta
-    y = g.node("Softplus", scaled)
+    y = softplus_at_one(g, scaled)
     return g.node("Where", scaled > threshold, x, y if beta == 1 else y / beta)
+
+
+def softplus_at_one(g: Builder, x: Value) -> Value:
+    """log(1 + exp(x))."""
+    if x.dtype != "float64":
+        return g.node("Softplus", x)
+    return g.node("Max", x, g.constant(0.0, x.dtype)) + g.node("Log", g.node("Exp", -g.node("Abs", x)) + 1.0)
 
 
 @rule("softsign")
 def softsign(g: Builder, o: Call) -> Value:
-    return g.node("Softsign", o[0])
+    x = o[0]
+    return x / (g.node("Abs", x) + 1.0) if x.dtype == "float64" else g.node("Softsign", x)
 
 
 @rule("tanh_shrink")
@@ -144,7 +161,7 @@ def thresholded_relu(g: Builder, o: Call) -> Value:
 
 @rule("logsigmoid")
 def logsigmoid(g: Builder, o: Call) -> Value:
-    return -g.node("Softplus", -o[0])
+    return -softplus_at_one(g, -o[0])
 
 
 @rule("maxout")

@@ -103,14 +103,14 @@ def conv_transpose(g: Builder, o: Call) -> Value:
         pads = padding(o, x, kernel, strides, dilations)
     size = o[at] if o[at] is not None else o("output_size", [])
     wanted = numbers(size)
-    cut = wanted is None or (wanted != [] and (x.shape is None or min(x.shape[2:]) < 0))
+    cut = wanted is None or (wanted != [] and min(x.sizes[2:]) < 0)
     if cut:  # as far as a window reaches, then as far as is wanted
         extra = [s - 1 for s in strides]
     elif wanted:
         wanted = wanted if len(wanted) == space else wanted * space
         full = [
             (n - 1) * s - pads[i] - pads[i + space] + d * (k - 1) + 1
-            for i, (n, s, d, k) in enumerate(zip(x.shape[2:], strides, dilations, kernel, strict=True))
+            for i, (n, s, d, k) in enumerate(zip(x.sizes[2:], strides, dilations, kernel, strict=True))
         ]
         extra = [a - b for a, b in zip(wanted, full, strict=True)]
     y = g.node(

@@ -50,7 +50,8 @@ def full_int_array(g: Builder, o: Call) -> Value:
 @rule("full_with_tensor")
 def full_with_tensor(g: Builder, o: Call) -> Value:
     value, sizes = o[0], o[1] if o[1] is not None else o("shape", [])
-    return expand(g, g.cast(scalar(g, value), o("dtype", value.dtype)), vector(g, sizes))
+    dtype = o("dtype", value.dtype)
+    return expand(g, g.cast(scalar(g, value), PARTS.get(dtype, dtype)), vector(g, sizes))
 
 
 def _like(o: Call) -> str:

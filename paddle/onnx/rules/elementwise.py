@@ -448,7 +448,7 @@ def clipped(g: Builder, x: Value, low: Any, high: Any) -> Value:
             info = np.iinfo(x.dtype)
             b = int(min(max(b, info.min), info.max))
         bounds.append(b)
-    if x.dtype in INTEGERS and g.opset < 12:  # Clip is of floating numbers alone there
+    if x.dtype != "float32" and g.opset < 12:  # of which alone ONNX Runtime has a Clip there
         low, high = bounds
         x = x if low is None else g.node("Where", x < low, low, x)
         return x if high is None else g.node("Where", x > high, high, x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle.onnx.builder import Builder, Unsayable, Value
-from paddle.onnx.rules.activations import along
+from paddle.onnx.rules.activations import along, softplus_at_one
 from paddle.onnx.rules.elementwise import at_most, clipped
 from paddle.onnx.shapes import known, reduce, reshape, size, squeeze, unsqueeze
 from paddle.onnx.table import Call, rule
@@ -39,7 +39,7 @@ def bce_loss(g: Builder, o: Call) -> Value:
 @rule("sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(g: Builder, o: Call) -> Value:
     x, y, weight = o[0], o[1], o[2]
-    tail = g.node("Softplus", -g.node("Abs", x)) + g.node("Relu", -x)
+    tail = softplus_at_one(g, -x)
     loss = x * (1.0 - y) + (tail if weight is None else tail * (y * (weight - 1.0) + 1.0))
     ignored = g.node("Equal", y, float(o("ignore_index", -100)))
     loss = g.node("Where", ignored, 0.0, loss)

@@ -86,6 +86,10 @@ def layer_norm_of(
     g: Builder, x: Value, scale: Value | None, bias: Value | None, axis: int, epsilon: float
 ) -> tuple[Value, Value, Value]:
     """x normalised over its axes from one on; its means and variances. Scale and bias are flat."""
+    wide = next((v.dtype for v in (scale, bias) if v is not None and v.dtype != x.dtype), None)
+    if wide is not None:  # a scale of more bits
+        y, mean, variance = layer_norm_of(g, g.cast(x, wide), scale, bias, axis, epsilon)
+        return g.cast(y, x.dtype), mean, variance
     axes = list(range(axis, x.rank))
     scale, bias = (None if v is None else _tail(g, v, x, axis) for v in (scale, bias))
     mean = reduce(g, "Mean", x, axes, True)

@@ -181,7 +181,8 @@ def max_pool_with_index(g: Builder, o: Call) -> tuple[Value, ...]:
 def _uneven(g: Builder, x: Value, target: list[int]) -> tuple[Value, Value]:
     """Maxima of windows that differ by one in size, and where they are: shorter ones repeat their last element."""
     n, c, *sizes = sizes_of(g, x)
-    widths, flat, area = [], np.zeros([1] * (2 * len(target)), np.int64), 1
+    widths: list[int] = []
+    flat, area = np.zeros([1] * (2 * len(target)), np.int64), 1
     for i, (m, t) in reversed(list(enumerate(zip(x.sizes[2:], target, strict=True)))):
         begin, end = np.arange(t) * m // t, -(-np.arange(1, t + 1) * m // t)
         width = int((end - begin).max())
