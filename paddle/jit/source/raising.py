@@ -44,7 +44,8 @@ def raised(error: Any, caught: bool) -> Any:
 
 def require_sizes(condition: Any, wanted: bool, error: BaseException) -> bool:
     """Require others than those sizes for which an exception is raised, if sizes alone decide it; this is known from
-    here on. Return whether they do. ``condition``: as ``regions.condition_of`` gives it; ``wanted``: what it is where none is raised."""
+    here on. Return whether they do. ``condition``: as ``regions.condition_of`` gives it; ``wanted``: what it is where
+    none is raised."""
     if type(condition) is not Sym:
         return False
     held = condition if wanted else negate(condition)
