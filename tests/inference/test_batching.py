@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -108,6 +109,30 @@ def test_a_request_does_not_wait_for_ever(serve):
     queue = serve(model, delay=0.01, most_rows=3)
     queue.put(rows(1), True).result(LONG)
     assert model.runs == [1]
+
+
+def test_an_open_group_holds_up_no_others(serve):
+    model = Model()
+    queue = serve(model, count=2, delay=LONG, most_rows=3, most_waiting=1)
+    first = queue.put(rows(1), True)
+    while len(queue):  # until a thread has it, and waits for others
+        time.sleep(0.001)
+    alone = queue.put([np.ones([1, 2]), np.ones([2, 2])], True)
+    alone.result(LONG)
+    rest = [queue.put(rows(1), True) for _ in range(2)]  # they join the group: nobody waits in the queue
+    for future in [first, *rest]:
+        future.result(LONG)
+    assert model.runs == [1, 3]
+
+
+def test_open_groups_run_at_the_end():
+    model = Model()
+    queue = Queue(8, LONG, 100)
+    batcher = Batcher(queue, [model], lambda *_: None)
+    futures = [queue.put(rows(n), True) for n in (1, 2)]
+    batcher.close()
+    assert all(f.done() for f in futures)
+    assert sum(model.runs) == 3
 
 
 def test_a_request_larger_than_a_group(serve):

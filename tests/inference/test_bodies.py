@@ -201,6 +201,16 @@ def test_mutated_bodies(kind):
     assert read_all < 400
 
 
+def test_plain_bytes_of_dense_arrays_are_not_copied():
+    x = np.arange(12, dtype="float32").reshape(6, 2)
+    for y in (x, x[2:4], x.astype(ml_dtypes.bfloat16)):
+        body, _ = FORMS[OCTETS].write({"y": y})
+        assert np.shares_memory(np.frombuffer(body, "uint8"), y)
+    for y in (x.T, x[::2], x[:0], x[0, 0]):
+        body, _ = FORMS[OCTETS].write({"y": y})
+        assert bytes(body) == y.tobytes()
+
+
 @pytest.mark.parametrize(
     ("accept", "answer"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import os
@@ -343,6 +344,49 @@ def test_requests_in_hand_are_answered_at_the_end(slow_prefix):
         assert results == [200, 200, 200]
         with pytest.raises(ConnectionRefusedError):
             server.ask("GET", "/health/live")
+
+
+# --- the application for other servers -------------------------------------------------------------------------------
+
+
+def test_middleware_sees_predictions(saved):
+    """Predictions go past the routing of the application, but past nothing that a user puts before it."""
+    from paddle.inference import Config, create_predictor
+    from paddle.inference.serve.application import application
+
+    async def asked(app, body):
+        sent = []
+
+        async def receive():
+            return {"type": "http.request", "body": body}
+
+        async def send(message):
+            sent.append(message)
+
+        headers = [(b"content-type", b"application/json")]
+        scope = {"type": "http", "method": "POST", "path": "/v1/predict", "query_string": b"", "headers": headers}
+        await app(scope, receive, send)
+        return sent[0]["status"]
+
+    class Refusing:
+        def __init__(self, app):
+            self.app = app
+
+        async def __call__(self, scope, receive, send):
+            await send({"type": "http.response.start", "status": 401, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+    net, prefix = saved("linear")
+    predictor = create_predictor(Config(f"{prefix}.json", f"{prefix}.pdiparams"))
+    body = json.dumps({"inputs": {"x": net.arrays(0, 1)[0].tolist()}}).encode()
+    plain, guarded = application(predictor), application(predictor)
+    guarded.add_middleware(Refusing)
+    try:
+        assert asyncio.run(asked(plain, body)) == 200
+        assert asyncio.run(asked(guarded, body)) == 401
+    finally:
+        for app in (plain, guarded):
+            app.state.model.close()
 
 
 # --- exit codes ------------------------------------------------------------------------------------------------------

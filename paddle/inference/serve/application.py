@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ from paddle.inference.predictor import Predictor
 from paddle.inference.preparing import declared
 from paddle.inference.serve.batching import Arrays, Batcher, Closed, Compute, Full, Queue
 from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, chosen
-from paddle.inference.serve.http import error_response, read_body, refused, state_routes
+from paddle.inference.serve.http import Direct, error_response, read_body, refused, state_routes
 from paddle.inference.serve.metrics import Metrics
 from umiak.core.array import from_numpy
 from umiak.ir.expr import Sym
@@ -30,7 +31,7 @@ from umiak.ir.program import reads_number
 from umiak.runtime.program_tracer import Run
 
 LOG = logging.getLogger("paddle.inference.serve")
-LARGE = 1 << 16  # bytes of a body that is read and written beside the event loop
+PREDICT = "/v1/predict"
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,34 @@ class Model:
     async def predict(self, arrays: Arrays) -> Arrays:
         """Wait for the outputs of one request."""
         future = self._batcher.queue.put(arrays, self.batched)
-        return await asyncio.wait_for(asyncio.wrap_future(future), self.limits.seconds)
+        loop = asyncio.get_running_loop()
+        results = loop.create_future()
+        future.add_done_callback(lambda done: loop.call_soon_threadsafe(_settle, results, done))
+        late = loop.call_later(self.limits.seconds, _fail, results, asyncio.TimeoutError())
+        try:
+            return await results
+        finally:
+            late.cancel()
+            future.cancel()  # where it still waits, nobody wants it any more
 
     def close(self) -> None:
         """Answer what waits, and take no more."""
         self.ready = False
         self._batcher.close()
+
+
+def _settle(results: asyncio.Future, done: Future) -> None:
+    if results.done():  # it took too long
+        return
+    if (error := done.exception()) is None:
+        results.set_result(done.result())
+    else:
+        results.set_exception(error)
+
+
+def _fail(results: asyncio.Future, error: Exception) -> None:
+    if not results.done():
+        results.set_exception(error)
 
 
 def takes_batches(predictor: Predictor) -> bool:
@@ -93,7 +116,7 @@ def _compute(predictor: Predictor) -> Compute:
     place = predictor._prepared.config._place
 
     def compute(arrays: Arrays) -> Arrays:
-        results = predictor.run([from_numpy(np.asarray(x), place) for x in arrays])
+        results = predictor.run([from_numpy(np.asarray(x), place, copy=None) for x in arrays])
         return [y.numpy() for y in results or ()]
 
     return compute
@@ -127,15 +150,16 @@ def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:
         model.metrics.request_seconds.add(time.monotonic() - began)
         return response
 
-    app = Starlette(
+    app = Direct(
+        PREDICT, predicted,
         routes=[
             *state_routes(lambda: model.ready, model.metrics.text),
             Route("/v1/model", described),
-            Route("/v1/predict", predicted, methods=["POST"]),
+            Route(PREDICT, predicted, methods=["POST"]),
         ],
         exception_handlers={HTTPException: refused},
         lifespan=lifespan,
-    )
+    )  # fmt: skip
     app.state.model = model
     return app
 
@@ -159,11 +183,11 @@ async def _answer(request: Request, model: Model) -> Response:
         return checked(arrays, model.inputs)
 
     try:
-        arrays = await _beside(len(body), read)
+        arrays = await _beside(len(body) > FORMS[own].long, read)
         results = dict(zip(model.outputs, await model.predict(arrays), strict=True))
         chosen_results = {name: results[name] for name in wanted}
         size = sum(x.nbytes for x in chosen_results.values())
-        data, headers = await _beside(size, lambda: FORMS[kind].write(chosen_results))
+        data, headers = await _beside(size > FORMS[kind].long, lambda: FORMS[kind].write(chosen_results))
     except Malformed as error:
         return error_response(400, str(error))
     except Full:
@@ -180,6 +204,6 @@ async def _answer(request: Request, model: Model) -> Response:
     return Response(data, media_type=kind, headers=headers)
 
 
-async def _beside(size: int, function: Any) -> Any:
-    """The result of a function, which runs in a thread where it has much to do."""
-    return await run_in_threadpool(function) if size > LARGE else function()
+async def _beside(long: bool, function: Any) -> Any:
+    """The result of a function, which runs in a thread where others would have to wait for it."""
+    return await run_in_threadpool(function) if long else function()

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,22 @@ class Job:
     arrived: float
 
 
+class Group:
+    """Jobs that a thread has taken to run together, ``rows`` in all."""
+
+    def __init__(self, first: Job, lock: threading.Lock) -> None:
+        self.jobs, self.rows, self.key = [first], first.rows, first.key
+        self.changed = threading.Condition(lock)
+
+    def take(self, job: Job, most_rows: int) -> bool:
+        """Add a job, if it fits."""
+        if job.key != self.key or self.rows + job.rows > most_rows:
+            return False
+        self.jobs.append(job)
+        self.rows += job.rows
+        return True
+
+
 class Queue:
     """Jobs in the order in which they came, taken in groups.
 
@@ -44,8 +61,10 @@ class Queue:
 
     def __init__(self, most_rows: int, delay: float, most_waiting: int) -> None:
         self.most_rows, self.delay, self.most_waiting = most_rows, delay, most_waiting
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._came = threading.Condition(self._lock)
         self._waiting: deque[Job] = deque()
+        self._open_groups: list[Group] = []  # whose threads wait for more
         self._closed = False
 
     def __len__(self) -> int:
@@ -56,48 +75,45 @@ class Queue:
         rows = {x.shape[0] for x in arrays} if batched and all(x.ndim for x in arrays) else set()
         key = tuple((x.dtype, x.shape[1:]) for x in arrays) if len(rows) == 1 else None
         job = Job(arrays, rows.pop() if key is not None else 1, key, Future(), time.monotonic())
-        with self._changed:
+        with self._lock:
             if self._closed:
                 raise Closed
+            for group in self._open_groups:
+                if group.take(job, self.most_rows):
+                    if group.rows >= self.most_rows:  # a thread that is woken for less has nothing to do
+                        group.changed.notify()
+                    return job.future
             if len(self._waiting) >= self.most_waiting:
                 raise Full
             self._waiting.append(job)
-            self._changed.notify_all()
+            self._came.notify()
         return job.future
 
     def close(self) -> None:
         """Take no more; what waits is still taken by who computes."""
-        with self._changed:
+        with self._lock:
             self._closed = True
-            self._changed.notify_all()
+            self._came.notify_all()
+            for group in self._open_groups:
+                group.changed.notify()
 
     def take(self) -> list[Job]:
         """Wait for jobs that run together; an empty list after the last one."""
-        with self._changed:
+        with self._lock:
             while not self._waiting:
                 if self._closed:
                     return []
-                self._changed.wait()
-            group = [self._waiting.popleft()]
-            if group[0].key is None:
-                return group
-            rows, until = group[0].rows, group[0].arrived + self.delay
-            while True:
-                rows += self._join(group, self.most_rows - rows)
-                left = until - time.monotonic()
-                if rows >= self.most_rows or left <= 0 or self._closed:
-                    return group
-                self._changed.wait(left)
-
-    def _join(self, group: list[Job], room: int) -> int:
-        """Add waiting jobs that fit to a group; their rows."""
-        added = 0
-        for job in list(self._waiting):
-            if job.key == group[0].key and job.rows <= room - added:
-                self._waiting.remove(job)
-                group.append(job)
-                added += job.rows
-        return added
+                self._came.wait()
+            group = Group(self._waiting.popleft(), self._lock)
+            if group.key is None:
+                return group.jobs
+            self._waiting = deque(job for job in self._waiting if not group.take(job, self.most_rows))
+            self._open_groups.append(group)
+            until = group.jobs[0].arrived + self.delay
+            while group.rows < self.most_rows and not self._closed and (left := until - time.monotonic()) > 0:
+                group.changed.wait(left)
+            self._open_groups.remove(group)
+            return group.jobs
 
 
 class Batcher:
@@ -136,8 +152,8 @@ class Batcher:
                 parts = [compute(group[0].arrays)]
             else:
                 together = compute([np.concatenate(xs) for xs in zip(*(job.arrays for job in group), strict=True)])
-                ends = np.cumsum([job.rows for job in group])[:-1]
-                parts = [list(part) for part in zip(*(np.split(y, ends) for y in together), strict=True)]
+                ends = accumulate(job.rows for job in group)
+                parts = [[y[end - job.rows : end] for y in together] for job, end in zip(group, ends, strict=True)]
         except Exception as error:  # whatever a model raises is the answer to its request
             if len(group) == 1:
                 group[0].future.set_exception(error)

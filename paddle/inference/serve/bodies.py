@@ -19,6 +19,7 @@ from umiak.checkpoint.dtypes import CODES, numpy_dtype
 from umiak.core.dtype import DType, convert
 
 Arrays = dict[str, np.ndarray]
+Bytes = bytes | memoryview
 
 
 class Malformed(ValueError):
@@ -129,7 +130,7 @@ def _from_npy(data: bytes) -> np.ndarray:
     shape, fortran_order, dtype = readers[version](file)
     if dtype.hasobject or dtype.kind not in "biufcV":
         raise Malformed(f"arrays of numbers are required, got {dtype}")
-    rest = data[file.tell() :]
+    rest = memoryview(data)[file.tell() :]
     if any(n < 0 for n in shape) or math.prod(shape) * dtype.itemsize != len(rest):
         raise Malformed(f"an array of shape {shape} and {dtype} is required to have as many bytes, got {len(rest)}")
     return np.frombuffer(rest, dtype).reshape(shape, order="F" if fortran_order else "C")
@@ -160,14 +161,14 @@ def _from_safetensors(body: bytes, declared: Mapping[str, Declared], headers: Ma
         raise Malformed(f"a header in JSON is required, got {error}") from error
     if not isinstance(header, dict):
         raise Malformed("an object is required as header")
-    data, arrays = body[8 + size :], {}
+    data, arrays = memoryview(body)[8 + size :], {}
     for name, entry in header.items():
         if name != "__metadata__":
             arrays[name] = _entry(name, entry, data)
     return arrays
 
 
-def _entry(name: str, entry: Any, data: bytes) -> np.ndarray:
+def _entry(name: str, entry: Any, data: memoryview) -> np.ndarray:
     fields = entry if isinstance(entry, dict) else {}
     code, shape, place = fields.get("dtype"), _sizes(fields.get("shape")), _sizes(fields.get("data_offsets"))
     if not isinstance(code, str) or code not in _BY_CODE or shape is None or place is None or len(place) != 2:
@@ -185,7 +186,7 @@ def _sizes(x: Any) -> list[int] | None:
 def _to_safetensors(arrays: Arrays) -> tuple[bytes, dict[str, str]]:
     header, data, at = {}, [], 0
     for name, x in arrays.items():
-        part = np.ascontiguousarray(x).tobytes()
+        part = _bytes_of(x)
         code = CODES[convert(x.dtype).name]
         header[name] = {"dtype": code, "shape": list(x.shape), "data_offsets": [at, at + len(part)]}
         data.append(part)
@@ -196,6 +197,11 @@ def _to_safetensors(arrays: Arrays) -> tuple[bytes, dict[str, str]]:
 
 
 # --- bytes of one array ----------------------------------------------------------------------------------------------
+
+
+def _bytes_of(x: np.ndarray) -> memoryview:
+    """The memory of an array; types of `ml_dtypes` have no buffers."""
+    return np.ascontiguousarray(x).reshape(-1).view(np.uint8).data
 
 
 def _from_octets(body: bytes, declared: Mapping[str, Declared], headers: Mapping[str, str], most: int) -> Arrays:
@@ -215,28 +221,30 @@ def _from_octets(body: bytes, declared: Mapping[str, Declared], headers: Mapping
     return {name: np.frombuffer(body, numpy_type).reshape(sizes)}
 
 
-def _to_octets(arrays: Arrays) -> tuple[bytes, dict[str, str]]:
+def _to_octets(arrays: Arrays) -> tuple[Bytes, dict[str, str]]:
     if len(arrays) != 1:
         raise Malformed(f"one output is required for plain bytes, got {list(arrays)}: name it with ?output=")
     (x,) = arrays.values()
-    return np.ascontiguousarray(x).tobytes(), {
+    return _bytes_of(x), {
         "X-Shape": ",".join(map(str, x.shape)),
         "X-DType": convert(x.dtype).name,
     }
 
 
 class Form(NamedTuple):
-    """A type of bodies. ``read(body, declared inputs, headers, most bytes)`` raises Malformed."""
+    """A type of bodies. ``read(body, declared inputs, headers, most bytes)`` raises Malformed. ``long``: from so many
+    bytes on a thread reads and writes, since other requests would have to wait."""
 
     read: Callable[[bytes, Mapping[str, Declared], Mapping[str, str], int], Arrays]
-    write: Callable[[Arrays], tuple[bytes, dict[str, str]]]
+    write: Callable[[Arrays], tuple[Bytes, dict[str, str]]]
+    long: int
 
 
 FORMS: dict[str, Form] = {
-    "application/json": Form(_from_json, _to_json),
-    "application/x-npz": Form(_from_npz, _to_npz),
-    "application/x-safetensors": Form(_from_safetensors, _to_safetensors),
-    "application/octet-stream": Form(_from_octets, _to_octets),
+    "application/json": Form(_from_json, _to_json, 1 << 14),
+    "application/x-npz": Form(_from_npz, _to_npz, 1 << 18),
+    "application/x-safetensors": Form(_from_safetensors, _to_safetensors, 1 << 22),
+    "application/octet-stream": Form(_from_octets, _to_octets, 1 << 24),
 }
 
 

@@ -2,14 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from paddle.inference.serve.metrics import TYPE
+
+
+class Direct(Starlette):
+    """An application with a path that is asked so often that routing and layers of handlers would be noticed.
+
+    Args:
+        path: of one of the routes.
+        answer: what answers a POST to it, and raises nothing but HTTPException.
+        **settings: those of Starlette. Where they, or calls of ``add_middleware``, put something between, it is passed.
+    """
+
+    def __init__(self, path: str, answer: Callable[[Request], Awaitable[Response]], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._path, self._answer = path, answer
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The application behind ``__call__``."""
+        others = super().build_middleware_stack()
+        if self.user_middleware:
+            return others
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http" or scope["path"] != self._path or scope["method"] != "POST":
+                await others(scope, receive, send)
+                return
+            request = Request(scope, receive)
+            try:
+                response = await self._answer(request)
+            except HTTPException as error:
+                response = await refused(request, error)
+            await response(scope, receive, send)
+
+        return app
 
 
 def error_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:

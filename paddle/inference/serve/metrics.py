@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
@@ -47,7 +48,7 @@ class Histogram:
 
     def add(self, value: float) -> None:
         """Count a size."""
-        at = next((i for i, bound in enumerate(self._bounds) if value <= bound), len(self._bounds))
+        at = bisect_left(self._bounds, value)
         with self._lock:
             self._counts[at] += 1
             self._sum += value

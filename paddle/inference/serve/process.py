@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 from typing import TYPE_CHECKING
@@ -34,5 +35,7 @@ def run_until_told(app: Starlette, listening: socket.socket, host: str, grace: i
     # The server sends itself the signal again when it is done; what remains to be done is to return.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: None)
+    gc.collect()
+    gc.freeze()  # what has been loaded stays; requests need not have it looked through
     print(f"listening on http://{host}:{listening.getsockname()[1]}", flush=True)
     server.run(sockets=[listening])
