@@ -116,6 +116,60 @@ def test_tiles_of_images(tmp_path, rng, size, target):
     clone.close()
 
 
+def depthwise(kernel, stride, padding, channels=40):
+    import paddle
+
+    return paddle.nn.Conv2D(channels, channels, kernel, stride, padding, groups=channels)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["native", "x86-64-v3", "x86-64"])
+@pytest.mark.parametrize("kernel", [(3, 3), (4, 5), (1, 7)])
+def test_depthwise_rows(tmp_path, rng, kernel, target):
+    """Blocks of columns, with pads at both sides, strides, and a last vector of channels that overlaps another."""
+    import paddle
+
+    nn = paddle.nn
+    net = evaluating(
+        lambda: nn.Sequential(
+            nn.Conv2D(3, 40, 1), depthwise(kernel, 1, "SAME"), nn.Hardswish(), depthwise(kernel, 2, kernel[1] - 1),
+            nn.ReLU(), depthwise(kernel, 1, 0),
+        )
+    )  # fmt: skip
+    compare(tmp_path, net, [normal(rng, 2, 3, 21, 39)], threads=2, target=target, atol=1e-5)
+
+
+def followed():
+    """What is done to each part of a matmul or a convolution at once."""
+    import paddle
+
+    nn, F = paddle.nn, paddle.nn.functional
+    net = nn.LayerList([
+        nn.Conv2D(16, 32, 1), nn.Conv2D(32, 32, 3, padding=1), nn.Conv2D(32, 32, 3, padding=1, groups=2),
+        depthwise(5, 1, 2, 32), nn.Linear(32, 48), nn.Linear(48, 32),
+    ])  # fmt: skip
+    net.eval()
+
+    def run(x):
+        y = F.hardswish(net[0](x)) * 1.5 - 0.25
+        y = F.relu(net[1](y) + y)  # of one use each, but for y
+        y = F.relu(net[2](y) + y) * 0.5
+        y = F.hardswish(net[3](y)) + 0.125
+        rows = paddle.transpose(y, [0, 2, 3, 1])
+        return F.relu(net[5](F.hardswish(net[4](rows))) + rows), paddle.matmul(rows, rows, transpose_y=True) + 1.0
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("size", "target"),
+    [(7, "native"), *(pytest.param(n, t, marks=pytest.mark.slow) for n, t in [(30, "native"), (30, "x86-64-v3")])],
+)
+def test_epilogues(tmp_path, rng, size, target):
+    run = followed()
+    compare(tmp_path, lambda x: run(x), [normal(rng, 2, 16, size, size)], threads=2, target=target, atol=2e-5)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("dims", [1, 3])
 def test_images_of_other_ranks(tmp_path, rng, dims):

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from umiak.backends.cpu.aot import winograd
+from umiak.backends.cpu.aot.epilogue import NOTHING, Epilogue
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.matmul import Product
-from umiak.backends.cpu.aot.memory import Place, scratch
+from umiak.backends.cpu.aot.memory import Place, place_of, scratch, weight
 from umiak.backends.cpu.aot.step import Step
 
 NS_PER_TAP = 0.1  # of an element, without a product
+SPREAD_TAPS = (3, 5, 7)  # across, of runtime/depthwise.c
+FEWEST_ACROSS = 4
+STRUCTS = {"depthwise": "um_depthwise", "depthwise_blocks": "um_depthwise", "spread": "um_spread"}
 
 
-def convolution(name: str, x: Place, w: Place, y: Place, params: Sequence[Any], kernels: Kernels) -> list[Step]:
+def convolution(
+    name: str, x: Place, w: Place, y: Place, params: Sequence[Any], kernels: Kernels, after: Epilogue = NOTHING
+) -> list[Step]:
     """``y[n, *positions, o]`` from ``x[n, *spatial, c]`` by ``w[*kernel, c / groups, o]``: a product whose rows are the
     windows, for each group; or channel by channel."""
     groups, *geometry = params
@@ -24,10 +32,11 @@ def convolution(name: str, x: Place, w: Place, y: Place, params: Sequence[Any], 
     channels, out, taps = x.shape[-1], w.shape[-1], prod(w.shape[:-2])
     image = _image(x.shape[1:-1], y.shape[1:-1], w.shape[:-2], geometry, channels, channels // groups)
     if groups == channels == out:
-        refs = {"x": x.ref, "w": w.ref, "out": y.ref}
-        return [_rows("depthwise", name, image, image["out"], y, taps, refs)]
+        kind, w = ("depthwise_blocks", spread) if (spread := _spread(w, image, kernels)) else ("depthwise", w)
+        refs = {"x": x.ref, "w": w.ref, "out": y.ref} | after.refs
+        return [_rows(kind, name, image, image["out"], y, taps, refs, after.text)]
     if tile := winograd.tile_for(x, w, y, params, kernels):
-        return [winograd.step(name, x, w, y, geometry[1], tile, kernels)]
+        return [winograd.step(name, x, w, y, geometry[1], tile, after, kernels)]
     n, taken = out // groups, channels // groups
     plain = taps == 1 and image["stride"] == [1, 1, 1] and not any(image["pad"]) and image["size"] == image["out"]
     steps = []
@@ -35,7 +44,7 @@ def convolution(name: str, x: Place, w: Place, y: Place, params: Sequence[Any], 
         product = Product(
             name, _from(x, g * taken), _from(y, g * n), m=prod(y.shape[:-1]), n=n, k=taps * taken,
             a_row=channels if plain else 0, a_step=1, c_row=out, image=None if plain else image,
-            **_right(w, g * n, taps * taken, n, out),
+            after=after.of_columns(g * n), **_right(w, g * n, taps * taken, n, out),
         )  # fmt: skip
         steps.append(product.step(kernels))
     return [s for s in steps if s is not None]
@@ -58,8 +67,24 @@ def transposed(name: str, g: Place, w: Place, x: Place, params: Sequence[Any], k
             **_right(w, i * k * n, k, n, n),
         )  # fmt: skip
         refs = {"columns": columns.ref, "out": _from(x, i * channels).ref}
-        steps += [product.step(kernels), _rows("spread", name, image, image["size"], x, taps, refs)]
+        steps += [product.step(kernels), _rows("spread", name, image, image["size"], x, taps, refs, {})]
     return [s for s in steps if s is not None]
+
+
+def _spread(w: Place, image: dict[str, Any], kernels: Kernels) -> Place | None:
+    """``w[*kernel, 1, o]`` as depthwise.h reads it, the taps of a vector of channels side by side; None where rows are
+    made place by place."""
+    lanes, channels = kernels.processor.lanes, image["channels"]
+    flat = image["kernel"][0] == image["size"][0] == 1 and set(image["dilation"]) == {1}
+    if not flat or w.data is None or channels < lanes:
+        return None
+    if image["kernel"][2] not in SPREAD_TAPS or image["stride"][2] > 2 or image["out"][2] < FEWEST_ACROSS:
+        return None
+    # The last vector ends with the channels.
+    firsts = [min(c, channels - lanes) for c in range(0, channels, lanes)]
+    rows = w.data.reshape(-1, channels)
+    taps = np.stack([rows[:, c : c + lanes] for c in firsts])
+    return place_of(weight(taps), w.dtype, taps.shape)
 
 
 def _from(x: Place, offset: int) -> Place:
@@ -91,8 +116,11 @@ def _image(
 
 
 def _rows(
-    kind: str, name: str, image: dict[str, Any], sizes: Sequence[int], y: Place, taps: int, refs: dict[str, Any]
-) -> Step:
+    kind: str, name: str, image: dict[str, Any], sizes: Sequence[int], y: Place, taps: int, refs: dict[str, Any],
+    text: Mapping[str, str],
+) -> Step:  # fmt: skip
     """A step over the rows of ``y``, an image of ``sizes``."""
     rows = y.shape[0] * sizes[0] * sizes[1]
-    return Step(f"um_run_{kind}", f"um_{kind}", name, {}, refs, rows, prod(y.shape) * taps * NS_PER_TAP, image=image)
+    return Step(
+        f"um_run_{kind}", STRUCTS[kind], name, dict(text), refs, rows, prod(y.shape) * taps * NS_PER_TAP, image=image
+    )

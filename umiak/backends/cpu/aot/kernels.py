@@ -130,7 +130,6 @@ def micro(module: Module, tile: Tile, rows: int, vecs: int, tail: int, more: boo
     e.prepare(rows)
     width = tile.width * F32.bytes
     mask = e.masked(tail) if tail else ""
-    bias = [] if more else [e.load("%bias", v * e.vector_bytes) for v in range(vecs)]
     c_down, a_down = e.times("%c_row", rows), e.times("%a_row", rows)
     kind = f"<{tile.lanes} x i1>"
     suffix = f"v{tile.lanes}f32.p0"
@@ -141,6 +140,8 @@ def micro(module: Module, tile: Tile, rows: int, vecs: int, tail: int, more: boo
         at = e.offset_by(pointer, v * e.vector_bytes)
         args = [("ptr align 4", at), (kind, mask), (e.vector, "zeroinitializer")]
         return e.call(e.vector, f"llvm.masked.load.{suffix}", args)
+
+    bias = [] if more else [loaded("%bias", v) for v in range(vecs)]
 
     def stored(value: str, pointer: str, v: int) -> None:
         if not tail or v < vecs - 1:

@@ -14,8 +14,12 @@ from umiak.backends.cpu.aot.targets import Processor
 
 RUNTIME = Path(__file__).parent / "runtime"
 PROVIDERS = Path(__file__).parents[1] / "providers"  # whose headers in C the runtime shares
-# Sources that are compiled for the processor, by the types of the steps that need them; the others for all of its kind.
-COMPUTING = {"um_gemm": "gemm.c", "um_sort": "sort.c", "um_winograd": "winograd.c"}
+# Sources that are compiled for the processor, by the functions of the steps that need them; the others for all of its
+# kind.
+COMPUTING = {
+    "um_run_gemm": "gemm.c", "um_run_rows": "gemm.c", "um_run_sort": "sort.c", "um_run_winograd": "winograd.c",
+    "um_run_depthwise_blocks": "depthwise.c",
+}  # fmt: skip
 ALWAYS = "kernels.c"
 OTHERS = ("predictor.c", "threads.c")
 EXPORTED = "{ global: umiak_*; local: *; };\n"
@@ -43,11 +47,11 @@ def compiler(processor: Processor, name: str | None) -> list[str]:
 
 
 def link(
-    out: Path, objects: Sequence[bytes], tables: str, weights: bytes | None, kinds: Collection[str],
+    out: Path, objects: Sequence[bytes], tables: str, weights: bytes | None, runs: Collection[str],
     processor: Processor, cc: str | None, include: Path, version: str,
 ) -> None:  # fmt: skip
-    """Write the library ``out``. ``weights``: those inside of it; ``kinds``: of its steps; ``include``: the folder of
-    ``umiak_inference.h``."""
+    """Write the library ``out``. ``weights``: those inside of it; ``runs``: the functions of its steps; ``include``:
+    the folder of ``umiak_inference.h``."""
     command = compiler(processor, cc)
     with tempfile.TemporaryDirectory(prefix="umiak") as name:
         folder = Path(name)
@@ -62,7 +66,7 @@ def link(
             sources.append("weights.S")
         common = ["-std=gnu11", "-fPIC", "-fvisibility=hidden", f"-I{RUNTIME}", f"-I{PROVIDERS}", f"-I{include}", "-c"]
         _run([*command, *common, "-O2", f'-DUMIAK_VERSION="{version}"', *sources], folder)
-        needed = sorted({ALWAYS} | {COMPUTING[kind] for kind in kinds if kind in COMPUTING})
+        needed = sorted({ALWAYS} | {COMPUTING[run] for run in runs if run in COMPUTING})
         lanes = f"-DUM_LANES={processor.lanes}"
         _run([*command, *common, "-O3", lanes, *processor.c_options, *(str(RUNTIME / n) for n in needed)], folder)
         made = sorted(p.name for p in folder.glob("*.o"))

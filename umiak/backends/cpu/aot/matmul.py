@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from umiak.backends.cpu.aot.epilogue import NOTHING, Epilogue
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.memory import Place, weight
 from umiak.backends.cpu.aot.step import Step, numbers, struct
@@ -63,6 +64,7 @@ class Product:
     matrix: np.ndarray | None = None
     batch: list[Batch] = field(default_factory=list)
     image: dict[str, Any] | None = None  # of which rows of a are windows
+    after: Epilogue = NOTHING
 
     def folded(self) -> Product:
         """The same with dims of the batch as rows, where they continue these, and b is one matrix."""
@@ -88,7 +90,7 @@ class Product:
             "a_step": self.a_step, "b_row": self.b_row, "b_step": self.b_step, "c_row": self.c_row, "width": width,
             "row_block": blocks.rows, "column_block": blocks.panels, "k_block": blocks.k, "n_batch": len(self.batch),
         }  # fmt: skip
-        text = numbers(values) | {"full": f"&{full.name}", "last": f"&{last.name}"}
+        text = numbers(values) | {"full": f"&{full.name}", "last": f"&{last.name}"} | self.after.text
         if self.batch:
             columns = zip(*self.batch, strict=True)
             text.update(zip(("batch", "a_batch", "b_batch", "c_batch"), map(struct, columns), strict=True))
@@ -97,7 +99,7 @@ class Product:
         local = 4 * (blocks.rows * (blocks.k + PAD) + own)
         return Step(
             run=blocks.run, kind="um_gemm", name=self.name, text=text, image=self.image,
-            refs={"a": self.a.ref, "b": b, "c": self.c.ref}, count=count * blocks.parts,
+            refs={"a": self.a.ref, "b": b, "c": self.c.ref} | self.after.refs, count=count * blocks.parts,
             work=count * self.m * self.n * self.k / MULTIPLY_ADDS_PER_NS, local=local,
         )  # fmt: skip
 
@@ -136,9 +138,12 @@ def packed(b: np.ndarray, width: int) -> np.ndarray:
     return out
 
 
-def matrix_product(name: str, x: Place, y: Place, c: Place, transpose_x: bool, transpose_y: bool) -> Product:
-    """A matmul with batch dims that broadcast; operands of one dim are a row and a column."""
-    a, b = _as_matrix(x, transpose_x, row=True), _as_matrix(y, transpose_y, row=False)
+def matrix_product(
+    name: str, x: Place, y: Place, c: Place, transposed: tuple[bool, bool], after: Epilogue = NOTHING
+) -> Product:
+    """A matmul with batch dims that broadcast, of x and y ``transposed`` or not; operands of one dim are a row and a
+    column."""
+    a, b = _as_matrix(x, transposed[0], row=True), _as_matrix(y, transposed[1], row=False)
     m, k, n = a.shape[-2], a.shape[-1], b.shape[-1]
     lead = c.shape[: max(len(a.shape), len(b.shape)) - 2]
     batch, step = [], prod(c.shape)
@@ -149,7 +154,7 @@ def matrix_product(name: str, x: Place, y: Place, c: Place, transpose_x: bool, t
     known = b.data if len(b.shape) == 2 else None
     return Product(
         name, a, c, m=m, n=n, k=k, a_row=a.strides[-2], a_step=a.strides[-1], c_row=n, b=b, b_row=b.strides[-2],
-        b_step=b.strides[-1], matrix=known, batch=batch,
+        b_step=b.strides[-1], matrix=known, batch=batch, after=after,
     ).folded()  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def build(
         objects,
         source,
         weights if embedded else None,
-        {s.kind for s in steps},
+        {s.run for s in steps},
         kernels.processor,
         cc,
         include,

@@ -29,12 +29,10 @@ class Step:
     image: dict[str, Any] | None = None
     pointers: tuple[Ref, ...] = ()
     arrays: dict[str, list[int]] = field(default_factory=dict)  # fields that point to integers
-    after: Step | None = None  # a kernel that is done to each part at once
 
     @property
     def memories(self) -> list[Memory]:
-        own = [m for m, _ in (*self.refs.values(), *self.pointers)]
-        return own + (self.after.memories if self.after is not None else [])
+        return [m for m, _ in (*self.refs.values(), *self.pointers)]
 
 
 def numbers(values: Mapping[str, int]) -> dict[str, str]:

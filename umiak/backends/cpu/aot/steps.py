@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from umiak.backends.cpu.aot import images
+from umiak.backends.cpu.aot.epilogue import NOTHING, Epilogue, epilogue_of
 from umiak.backends.cpu.aot.errors import uncompilable
 from umiak.backends.cpu.aot.kernels import Kernels, PhaseCode
 from umiak.backends.cpu.aot.matmul import matrix_product
@@ -28,6 +29,7 @@ from umiak.backends.cpu.aot.memory import (
 from umiak.backends.cpu.aot.step import Step, numbers
 from umiak.backends.cpu.nests import NS_PER_BYTE, NS_PER_OPERATION, make_launcher, work_per_point
 from umiak.compiler import codes
+from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.fused import Fused
 from umiak.compiler.layout import ChannelsLast, Relayout
 from umiak.compiler.lower.builder import NotANest
@@ -129,11 +131,13 @@ class _Planner:
         op = o.op
         if op.view:
             self.view(o)
-        elif type(op) is ChannelsLast or isinstance(op, convolution.Convolution):
+        elif type(op) is ChannelsLast or isinstance(_inner(op), convolution.Convolution):
             self.convolution(o)
-        elif type(op) is linalg.Matmul and o.results[0].meta.dtype.name == "float32":  # type: ignore[union-attr]
-            x, y = (self.places[v] for v in o.operands)  # type: ignore[index]
-            self.add(matrix_product(o.name, x, y, self.made(o.results[0]), *op.flags(x, y)))
+        elif _product(op) is not None and o.results[0].meta.dtype.name == "float32":  # type: ignore[union-attr]
+            x, y = (self.places[v] for v in o.operands[:2])  # type: ignore[index]
+            after = self.epilogue(op, o.operands[2:])
+            flags = _product(op).flags(x, y)
+            self.add(matrix_product(o.name, x, y, self.made(o.results[0]), flags, after))
         elif type(op) in (sorting.Sort, sorting.TopK):
             self.sort(o)
         elif type(op) in (movement.Concat, movement.Stack) and len(o.operands) > MOST_JOINED:
@@ -147,6 +151,12 @@ class _Planner:
             self.group(o)
         else:
             self.kernel(o, [o], list(dict.fromkeys(o.values)), o.results)
+
+    def epilogue(self, op: Any, extras: Sequence[Any]) -> Epilogue:
+        """What follows in the same step."""
+        if type(op) is not FusedEpilogue:
+            return NOTHING
+        return epilogue_of(op.steps, [self.dense(self.places[v]) for v in extras])
 
     def add(self, product: Any) -> None:
         step = product.step(self.kernels)
@@ -280,12 +290,18 @@ class _Planner:
         op, marked, last = o.op, (False, False), False
         if type(op) is ChannelsLast:
             op, marked, last = op.inner, op.images, op.image
-        forward = type(op) is convolution.Conv
-        if not (forward or type(op) is convolution.ConvInputGrad) or not last or tuple(marked) != (True, False):
+        inner = _inner(op)
+        forward = type(inner) is convolution.Conv
+        known = forward or type(inner) is convolution.ConvInputGrad
+        if not known or not last or tuple(marked[:2]) != (True, False):
             raise uncompilable("convolutions of float32", f"{o.name} of {o.results[0].meta.dtype}")
         x, y = self.dense(self.places[o.operands[0]]), self.made(o.results[0])  # type: ignore[index]
-        make = images.convolution if forward else images.transposed
-        self.steps += make(o.name, x, self.taps_apart(o.operands[1], forward), y, o.params, self.kernels)
+        w = self.taps_apart(o.operands[1], forward)
+        if forward:
+            after = self.epilogue(op, o.operands[2:])
+            self.steps += images.convolution(o.name, x, w, y, o.params, self.kernels, after)
+        else:
+            self.steps += images.transposed(o.name, x, w, y, o.params, self.kernels)
 
     def taps_apart(self, v: Any, forward: bool) -> Place:
         """Weights ``[o, c, *kernel]`` as convolutions take them: ``[*kernel, c, o]``, those of transposed ones
@@ -357,6 +373,16 @@ def _count_of(phase: PhaseCode, space: Space) -> int:
         codes.COLUMN_BLOCKS: lambda: rows * -(-inner // phase.block),
         codes.TILE_BLOCKS: lambda: rows // sizes[tile] * -(-sizes[tile] // phase.block),
     }[phase.range]()
+
+
+def _inner(op: Any) -> Any:
+    return op.inner if type(op) is FusedEpilogue else op
+
+
+def _product(op: Any) -> Any:
+    """The matmul that an operation is, or begins with."""
+    inner = _inner(op)
+    return inner if type(inner) is linalg.Matmul else None
 
 
 def _ints(xs: Sequence[Any]) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from math import prod
 
 import numpy as np
 
+from umiak.backends.cpu.aot.epilogue import Epilogue
 from umiak.backends.cpu.aot.kernels import Kernels
 from umiak.backends.cpu.aot.memory import Memory, Place, weight
 from umiak.backends.cpu.aot.step import Step, numbers, struct
@@ -38,7 +39,9 @@ def tile_for(x: Place, w: Place, y: Place, params: Sequence[int | Sequence[int]]
     return best
 
 
-def step(name: str, x: Place, w: Place, y: Place, pads: Sequence[int], tile: int, kernels: Kernels) -> Step:
+def step(
+    name: str, x: Place, w: Place, y: Place, pads: Sequence[int], tile: int, after: Epilogue, kernels: Kernels
+) -> Step:
     """``y`` from ``x``, images with channels last, by ``w[3, 3, c, o]``."""
     lanes, channels, made = kernels.processor.lanes, x.shape[-1], y.shape[-1]
     points, wide, tiles = (tile + 2) ** 2, -(-made // (2 * lanes)) * 2 * lanes, _tiles(y, tile)
@@ -62,8 +65,8 @@ def step(name: str, x: Place, w: Place, y: Place, pads: Sequence[int], tile: int
     u = kernels.prepared(key, panels * points * _slice(channels * 2 * lanes) * 4, prepare)
     local = points * (_slice(block * channels) + _slice(block * wide)) * 4
     work = points * tiles * channels * made / 20.0
-    refs = {"x": x.ref, "u": (u, 0), "y": y.ref}
-    return Step("um_run_winograd", "um_winograd", name, text, refs, -(-tiles // block), work, local=local)
+    refs = {"x": x.ref, "u": (u, 0), "y": y.ref} | after.refs
+    return Step("um_run_winograd", "um_winograd", name, text | after.text, refs, -(-tiles // block), work, local=local)
 
 
 def _tiles(y: Place, tile: int) -> int:

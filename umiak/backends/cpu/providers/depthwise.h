@@ -29,6 +29,17 @@ typedef struct { /* for one set of instructions */
     depthwise_part work;
 } DepthwiseKernels;
 
+/* What follows from the sizes: the places that see no pads, blocks of `side` of them, and vectors of `lanes` channels. */
+static inline void depthwise_divide(Depthwise *q, int lanes, int side) {
+    q->inner = (q->left + q->sw - 1) / q->sw;
+    q->outer = q->width + q->left < q->kw ? 0 : (q->width + q->left - q->kw) / q->sw + 1;
+    if (q->outer > q->across) q->outer = q->across;
+    if (q->inner > q->outer) q->inner = q->outer;
+    q->blocks = (q->outer - q->inner) / side;
+    if (q->blocks < 1) q->blocks = 1;
+    q->vectors = (q->c + lanes - 1) / lanes;
+}
+
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
 

@@ -16,12 +16,13 @@ cdef extern from "depthwise.h" nogil:
         int64_t n, c, h, width, down, across, kh, kw, sh, sw, top, left, w_c, w_h, w_w
         int relu, hard_swish
         float scale, shift
-        int64_t inner, outer, rows, bands, blocks, vectors, units, parts
+        int64_t rows, bands, blocks, vectors, units, parts
         float* taps
     ctypedef struct DepthwiseKernels:
         int lanes, side
         void (*spread)(const Depthwise* q) noexcept nogil
         part_t work
+    void depthwise_divide(Depthwise* q, int lanes, int side)
     const DepthwiseKernels* depthwise_kernels(int low)
 
 cdef enum:
@@ -66,14 +67,10 @@ cdef int by_depthwise(const Geometry* q, bint low, const void* x, const void* w,
     else:
         d.h = d.down = d.kh = d.sh = 1
         d.top = d.w_h = 0
-    d.inner = min((d.left + d.sw - 1) // d.sw, d.across)
-    d.outer = 0 if d.width + d.left < d.kw else min((d.width + d.left - d.kw) // d.sw + 1, d.across)
-    d.inner = min(d.inner, d.outer)
+    depthwise_divide(&d, kernels.lanes, kernels.side)
     # Rows of an image go to threads as the library's do, whose convolutions read them from the caches of the same cores.
     d.rows = min(BAND, d.down if threads() == 1 or d.n > 1 else (d.down + thread_count() - 1) // thread_count())
     d.bands = (d.down + d.rows - 1) // d.rows
-    d.blocks = max((d.outer - d.inner) // kernels.side, 1)
-    d.vectors = (d.c + kernels.lanes - 1) // kernels.lanes
     d.units = d.n * d.bands * d.blocks * d.vectors
     most = 1 if threads() == 1 else min(
         thread_count(), d.n * d.down * d.across * d.c * d.kh * d.kw // WORK + 1

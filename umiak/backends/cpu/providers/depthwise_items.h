@@ -71,30 +71,34 @@ DW_TARGET static void DW(spread)(const Depthwise *q) {
     }
 }
 
+/* Rows from `first` to `last` of image n: a block of columns of a vector of channels. */
+DW_INLINE void DW(unit)(const Depthwise *q, int64_t n, int64_t first, int64_t last, int64_t block, int64_t vector) {
+    const int64_t c = DW(channel)(q, vector), end = q->inner + (block + 1) * SIDE;
+    const int64_t at[3] = {
+        block ? end - SIDE : 0, block + 1 < q->blocks ? end : q->across, n * q->down * q->across * q->c + c
+    };
+    const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
+    const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
+    const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
+#define DW_CASE(KW, SW)                                                                                                \
+    case 2 * KW + SW: DW(block)(q, image, w, at, first, last, shift, KW, SW); break;
+    switch (2 * q->kw + q->sw) {
+        DW_CASE(3, 1)
+        DW_CASE(3, 2)
+        DW_CASE(5, 1)
+        DW_CASE(5, 2)
+        DW_CASE(7, 1)
+        DW_CASE(7, 2)
+    }
+#undef DW_CASE
+}
+
 DW_TARGET static int DW(work)(void *job, int64_t part) {
     const Depthwise *q = (const Depthwise *)job;
     for (int64_t unit = part * q->units / q->parts; unit < (part + 1) * q->units / q->parts; unit++) {
-        const int64_t vector = unit % q->vectors, block = unit / q->vectors % q->blocks;
-        const int64_t band = unit / q->vectors / q->blocks % q->bands, n = unit / q->vectors / q->blocks / q->bands;
-        const int64_t first = band * q->rows, last = first + q->rows < q->down ? first + q->rows : q->down;
-        const int64_t c = DW(channel)(q, vector), end = q->inner + (block + 1) * SIDE;
-        const int64_t at[3] = {
-            block ? end - SIDE : 0, block + 1 < q->blocks ? end : q->across, n * q->down * q->across * q->c + c
-        };
-        const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
-        const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
-        const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
-#define DW_CASE(KW, SW)                                                                                                \
-    case 2 * KW + SW: DW(block)(q, image, w, at, first, last, shift, KW, SW); break;
-        switch (2 * q->kw + q->sw) {
-            DW_CASE(3, 1)
-            DW_CASE(3, 2)
-            DW_CASE(5, 1)
-            DW_CASE(5, 2)
-            DW_CASE(7, 1)
-            DW_CASE(7, 2)
-        }
-#undef DW_CASE
+        const int64_t band = unit / q->vectors / q->blocks % q->bands, first = band * q->rows;
+        const int64_t last = first + q->rows < q->down ? first + q->rows : q->down;
+        DW(unit)(q, unit / q->vectors / q->blocks / q->bands, first, last, unit / q->vectors % q->blocks, unit % q->vectors);
     }
     return 0;
 }

@@ -53,6 +53,35 @@ typedef struct {
 } um_flag;
 um_run um_run_flag;
 
+/* ---- what follows a matmul or a convolution: scale * activation(y + bias + residual) + shift ---- */
+typedef struct {
+    um_ref bias, residual; /* of a column each; as the result lies */
+    int32_t biased, added, relu, hard_swish;
+    float scale, shift;
+} um_after;
+
+/* All of it but the bias, of `rows` rows of `columns` results from `at` on, which are `row` elements apart. */
+static inline void um_finish(const um_context* context, const um_after* after, float* c, int64_t at, int64_t row, int64_t rows,
+                             int64_t columns) {
+    const int scaled = after->scale != 1 || after->shift != 0;
+    if (!after->added && !after->relu && !after->hard_swish && !scaled) return;
+    const float* residual = after->added ? (const float*)um_at(context, after->residual) : NULL;
+    for (int64_t i = 0; i < rows; i++) {
+        float* to = c + at + i * row;
+        if (residual)
+            for (int64_t j = 0; j < columns; j++) to[j] += residual[at + i * row + j];
+        if (after->relu)
+            for (int64_t j = 0; j < columns; j++) to[j] = to[j] < 0 ? 0 : to[j];
+        if (after->hard_swish)
+            for (int64_t j = 0; j < columns; j++) {
+                const float gate = to[j] * (1.0f / 6) + 0.5f;
+                to[j] *= gate < 0 ? 0 : gate > 1 ? 1 : gate;
+            }
+        if (scaled)
+            for (int64_t j = 0; j < columns; j++) to[j] = to[j] * after->scale + after->shift;
+    }
+}
+
 /* ---- matmuls of float32 ----
    A panel is a block of columns of b, one step of k after the other. Micro-kernels compute blocks of rows of one panel. */
 typedef void um_micro(float* c, int64_t c_row, const float* a, int64_t a_row, int64_t a_step, const float* b, int64_t k,
@@ -71,8 +100,9 @@ typedef struct { /* rows of a are windows of an image with channels last */
 } um_image;
 
 typedef struct {
-    um_ref a, b, c, bias;
-    int32_t biased, packed; /* packed: b is panels already */
+    um_ref a, b, c;
+    um_after after;
+    int32_t packed; /* b is panels already */
     int64_t m, n, k, a_row, a_step, b_row, b_step, c_row; /* in elements */
     int64_t batch[UM_MAX_BATCH], a_batch[UM_MAX_BATCH], b_batch[UM_MAX_BATCH], c_batch[UM_MAX_BATCH];
     int32_t n_batch;
@@ -85,15 +115,20 @@ um_run um_run_gemm, um_run_rows; /* the second: see there */
 
 /* ---- convolutions with a channel per group; parts are rows of the result ---- */
 typedef struct {
-    um_ref x, w, out, bias; /* w: a row of channels per tap */
-    int32_t biased;
+    um_ref x, w, out; /* w: a row of channels per tap */
+    um_after after;   /* adds nothing but a bias */
     um_image image;
 } um_depthwise;
 um_run um_run_depthwise;
 
+/* The same by blocks of columns, where rows are long enough: w has taps of a vector of channels side by side, as
+   providers/depthwise.h reads them. */
+um_run um_run_depthwise_blocks;
+
 /* ---- convolutions of kernel 3 × 3 on tiles; parts are blocks of them. Kernels are transformed into `u` before ---- */
 typedef struct {
     um_ref x, w, u, y;
+    um_after after;
     int64_t images, size[2], out[2], pad[2], channels, made;
     int64_t block; /* tiles of a part */
     int32_t tile;

@@ -102,7 +102,7 @@ int um_run_gemm(const um_context* context, const void* what, int64_t lo, int64_t
         const int64_t p0 = part % column_parts * g->column_block, p1 = least(p0 + g->column_block, panels);
         const float* a = um_at(context, g->a);
         const float* b = um_at(context, g->b);
-        const float* bias = g->biased ? um_at(context, g->bias) : NULL;
+        const float* bias = g->after.biased ? um_at(context, g->after.bias) : NULL;
         float* c = um_at(context, g->c);
         for (int d = g->n_batch - 1; d >= 0; d--) {
             const int64_t i = q % g->batch[d];
@@ -134,6 +134,8 @@ int um_run_gemm(const um_context* context, const void* what, int64_t lo, int64_t
                               bias ? bias + p * g->width : zeros);
             }
         }
+        um_finish(context, &g->after, um_at(context, g->c), c - (float*)um_at(context, g->c) + m0 * g->c_row + p0 * g->width, g->c_row,
+                  m1 - m0, least(p1 * g->width, g->n) - p0 * g->width);
     }
     return 0;
 }
@@ -149,7 +151,7 @@ int um_run_rows(const um_context* context, const void* what, int64_t lo, int64_t
     const int64_t along = whole ? 1 : i->kernel[2], k = whole ? i->kernel[2] * i->taken : i->taken;
     const float* x = um_at(context, g->a);
     const float* b = um_at(context, g->b);
-    const float* bias = g->biased ? um_at(context, g->bias) : NULL;
+    const float* bias = g->after.biased ? um_at(context, g->after.bias) : NULL;
     float* c = um_at(context, g->c);
     float* block = (float*)context->local;
     /* Columns of the result whose windows lie inside. */
@@ -195,6 +197,7 @@ int um_run_rows(const um_context* context, const void* what, int64_t lo, int64_t
                               i->out[2] * g->c_row * 4, block, ld * 4, 4, b + p * g->k * g->width, g->k, r1 - r0,
                               bias ? bias + p * g->width : zeros);
         }
+        um_finish(context, &g->after, c, r0 * i->out[2] * g->c_row, g->c_row, (r1 - r0) * i->out[2], g->n);
     }
     return 0;
 }

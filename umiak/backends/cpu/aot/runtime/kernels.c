@@ -73,7 +73,7 @@ int um_run_depthwise(const um_context* context, const void* what, int64_t lo, in
     const um_image* g = &d->image;
     const int64_t n = g->channels;
     const float* x = um_at(context, d->x);
-    const float* bias = d->biased ? um_at(context, d->bias) : NULL;
+    const float* bias = d->after.biased ? um_at(context, d->after.bias) : NULL;
     float* out = um_at(context, d->out);
     um_taps t = {.w = um_at(context, d->w)};
     for (int64_t row = lo; row < hi; row++) {
@@ -91,6 +91,7 @@ int um_run_depthwise(const um_context* context, const void* what, int64_t lo, in
             for (; c + UM_LANES <= n; c += UM_LANES) taps_of(g, &t, bias, to, c, 1);
             for (; c < n; c++) to[c] = tap_sum(g, &t, bias ? bias[c] : 0, c);
         }
+        um_finish(context, &d->after, out, row * g->out[2] * n, n, g->out[2], n);
     }
     return 0;
 }

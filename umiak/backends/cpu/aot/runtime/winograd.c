@@ -53,6 +53,10 @@ int um_run_winograd(const um_context* context, const void* what, int64_t lo, int
     q.x.data = um_at(context, g->x);
     q.y.data = um_at(context, g->y);
     q.u = um_at(context, g->u);
+    q.bias = g->after.biased ? um_at(context, g->after.bias) : NULL;
+    q.residual = g->after.added ? um_at(context, g->after.residual) : NULL;
+    q.relu = g->after.relu, q.hard_swish = g->after.hard_swish, q.scale = g->after.scale, q.shift = g->after.shift;
+    q.scaled = q.scale != 1 || q.shift != 0;
     q.units = q.parts = (q.tiles + q.block - 1) / q.block;
     q.scratch = (float*)context->local; /* of this part, whichever it is: `each` is 0 */
     for (int64_t part = lo; part < hi; part++) UM_BY_TILES(&q, part);
