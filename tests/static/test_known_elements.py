@@ -47,7 +47,7 @@ EXPRESSIONS = {
     "le": lambda s: F.cast(s <= 4, dtype=dt.int64),
     "gt": lambda s: F.cast(s > 4, dtype=dt.int64),
     "ge": lambda s: F.cast(s >= 4, dtype=dt.int64),
-    "logical_and": lambda s: F.cast(F.logical_and(s > 3, s), dtype=dt.int64),
+    "logical_and": lambda s: F.cast(F.logical_and(s > 3, s < 5), dtype=dt.int64),
     "logical_or": lambda s: F.cast(F.logical_or(s > 4, s == 4), dtype=dt.int64),
     "logical_not": lambda s: F.cast(F.logical_not(s > 4), dtype=dt.int64),
     "where": lambda s: F.where(s > 4, s, s[2]),
