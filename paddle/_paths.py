@@ -254,7 +254,8 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.incubate.tensor.manipulation": {
         "paddle.incubate.async_load": (
             "async_offload async_offload_with_offset async_reload create_async_load create_xpu_async_load"
-        )
+        ),
+        "paddle.incubate.offload": "enable_activation_offload",
     },
     "paddle.incubate.tensor.math": {"paddle.incubate": "segment_max segment_mean segment_min segment_sum"},
     "paddle.pir": {

@@ -31,6 +31,7 @@ _SWITCHES = {
     "umiak.compiler.compilation_log": "log_compilations",
     "umiak.compiler.passes.manager": "verify_passes",
     "umiak.compiler.statistics": "time_kernels",
+    "umiak.runtime.pressure": "offload_retry_times",
     "umiak.runtime.roofline": "roof_gbs roof_gflops",
     "umiak.util.log": "log",
 }

@@ -71,7 +71,7 @@ _GROUPS: tuple[tuple[bool | int | float | str, str], ...] = (
     ),
     (1e-06, "accuracy_check_atol_fp32 accuracy_check_rtol_fp32"),
     (256.0, "local_exe_sub_scope_limit"),
-    (-1, "alloc_fill_value cse_max_count cudnn_exhaustive_search_times offload_retry_times"),
+    (-1, "alloc_fill_value cse_max_count cudnn_exhaustive_search_times"),
     (
         0,
         (

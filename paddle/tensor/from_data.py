@@ -351,8 +351,8 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
         dlpack: an object with ``__dlpack__``, such as an array or another framework's tensor, or a capsule, which can
             be taken once.
         device: where to put the result, a place or a device's name; by default it stays where the memory is.
-        copy: None copies only what cannot be shared (read-only or unaligned memory, memory of another device), False
-            refuses that, True always copies.
+        copy: None copies only what cannot be shared (read-only or unaligned memory, memory of another device, unsigned
+            integers of 16 to 64 bits, which become int32 or int64), False refuses that, True always copies.
 
     Returns:
         Tensor of the object's shape, strides and dtype, with ``stop_gradient=True``. The memory belongs to the producer
@@ -363,6 +363,7 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
         ValueError: the capsule was taken before, or the device is not known.
         BufferError: the memory cannot be shared and ``copy`` is False; or the producer refuses, as tensors do that
             want gradients.
+        OverflowError: integers of uint64 are too large for int64.
 
     Example:
         >>> import paddle, numpy as np

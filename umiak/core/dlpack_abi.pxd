@@ -68,6 +68,7 @@ cdef extern from *:
 cdef enum:
     DL_MAJOR = 1
     DL_MINOR = 3
+    DL_UINT = 1                # kDLUInt, of dl_type.code
     DL_CPU = 1
     DL_CUDA = 2
     DL_CUDA_HOST = 3

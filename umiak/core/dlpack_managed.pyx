@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from umiak.core.array cimport SHARE_NEVER, array_over, ask_tracer, moved, operand_array, tensor_from_numpy, tensor_over
 from umiak.core.context cimport OBSERVE_TRACE, EngineContext, context_pointer
 from umiak.core.dlpack_abi cimport *
-from umiak.core.dtype cimport DTYPE_COUNT, ITEMSIZE, PACKED_IDS, is_in
+from umiak.core.dtype cimport DTYPE_COUNT, INT16, INT32, INT64, ITEMSIZE, PACKED_IDS, is_in
 from umiak.core.place cimport Place, dlpack_type, place_from_index
 from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin
 from umiak.core.tensor cimport *
@@ -211,7 +211,8 @@ cdef int dtype_of(dl_tensor* d) except -1:
             return i
     name = CODE_NAMES[d.dtype.code] if d.dtype.code < len(CODE_NAMES) else f"type code {d.dtype.code} of "
     raise TypeError(f"[from_dlpack] requires bool, integers of 8 to 64 bits (uint8 the only unsigned), floats or complex numbers, got "
-                    f"{name}{d.dtype.bits}" + (f" in vectors of {d.dtype.lanes}" if d.dtype.lanes != 1 else ""))
+                    f"{name}{d.dtype.bits}" + (f" in vectors of {d.dtype.lanes}" if d.dtype.lanes != 1 else "")
+                    + ". Convert it first, unsigned integers to a wider type.")
 
 
 cdef str why_copied(dl_tensor* d, uint64_t flags, int itemsize):
@@ -252,13 +253,31 @@ cdef Tensor packed_copy(int dtype, dl_tensor* d, int place):
     return tensor_from_numpy(array_over(dtype, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset), place, SHARE_NEVER)
 
 
+cdef int wider(dl_tensor* d) noexcept:
+    """The dtype that has the numbers of an unsigned one, which tensors lack; -1 of others."""
+    if d.dtype.code != DL_UINT or d.dtype.lanes != 1:
+        return -1
+    return INT32 if d.dtype.bits == 16 else INT64 if d.dtype.bits in (32, 64) else -1
+
+
+cdef Tensor widened(int dtype, dl_tensor* d, int place):
+    """A copy of unsigned integers of the host in a signed dtype."""
+    cdef int signed = INT16 if d.dtype.bits == 16 else INT32 if d.dtype.bits == 32 else INT64
+    numbers = array_over(signed, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset)
+    numbers = numbers.view(f"u{d.dtype.bits // 8}")
+    if d.dtype.bits == 64 and numbers.size and numbers.max() >> 63:
+        raise OverflowError(f"[from_dlpack] requires integers that int64 has, got {numbers.max()} of uint64")
+    return tensor_from_numpy(numbers.astype(f"i{ITEMSIZE[dtype]}"), place, SHARE_NEVER)
+
+
 cdef Tensor tensor_over_record(dl_tensor* d, uint64_t flags, int copy, Storage own, Managed owner):
     """A tensor over the memory of a record, or with a copy of it. ``own``: the storage, where the record is one of ours."""
     cdef Place place
     cdef Tensor t
     cdef EngineContext context
     cdef int i, access
-    cdef int dtype = dtype_of(d)
+    cdef int wide = wider(d)
+    cdef int dtype = dtype_of(d) if wide < 0 else wide
     cdef int64_t n = 1
     cdef bint padded, empty = False
     if d.ndim < 0 or d.ndim > K_RANK_MASK:
@@ -278,6 +297,11 @@ cdef Tensor tensor_over_record(dl_tensor* d, uint64_t flags, int copy, Storage o
         return new_tensor(dtype, d.ndim, d.shape, place.index, context.stream[place.index])
     if access == ACCESS_NOTHING:
         raise BufferError(f"[from_dlpack] requires a device with memory, got {place.name}")
+    if wide >= 0:
+        if copy == COPY_NEVER or access != ACCESS_HOST:
+            raise BufferError(f"[from_dlpack] requires a type that tensors have to share memory, got uint{d.dtype.bits} on {place.name}. "
+                              f"{'Let it be copied' if copy == COPY_NEVER else 'Convert it there'}, to {'int32' if dtype == INT32 else 'int64'}.")
+        return widened(dtype, d, place.index)
     padded = is_in(PACKED_IDS, dtype) and flags & FLAG_PADDED
     if is_in(PACKED_IDS, dtype) and not padded:
         refuse_spread(d)

@@ -7,7 +7,11 @@ from umiak.core.python_nodes import of_leaf
 
 from umiak.core.node cimport Node, edge_at, saved_at
 from umiak.core.plan cimport FLAG_INNER, Plan, TensorProgram
+from umiak.core.storage cimport RESIDENT, Storage
 from umiak.core.tensor cimport *
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
 
 cdef enum:
     MANY_WRITES = 1 << 20      # more than come between a forward and its backward pass
@@ -117,3 +121,38 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
                 if plan.save_out[at] == plan.n_visible + i:
                     out[plan.n_save_in + at] = fresh
     return out
+
+
+def held_alone(list nodes not None, int place):
+    """The storages of a place, by index, that nothing holds but what these nodes saved: no variable, and no call that runs.
+
+    What computes holds its operands, so nobody has read the address of such memory: it may be offloaded (Storage.offload).
+    """
+    cdef dict slots = {}       # by address of a tensor: how many slots of nodes hold it
+    cdef dict holders = {}     # by address of a storage: how many of these tensors, which slots alone hold, are over it
+    cdef PyObject* p
+    cdef Storage s
+    cdef Node node
+    cdef int i
+    for o in nodes:
+        node = <Node?>o
+        # A backward run that is under way has taken what its node keeps.
+        if node.unpack is not None or (node.more_saved is not None and Py_REFCNT(<PyObject*>node.more_saved) > 1):
+            continue
+        for i in range(node.n_saved):
+            p = saved_at(node, i)
+            if p != <PyObject*>None:
+                slots[<size_t>p] = slots.get(<size_t>p, 0) + 1
+    for address, n in slots.items():
+        p = <PyObject*><size_t>address
+        if Py_REFCNT(p) == n and (<Tensor>p).storage is not None:
+            key = <size_t><PyObject*>(<Tensor>p).storage
+            holders[key] = holders.get(key, 0) + 1
+    found = []
+    for address, n in holders.items():
+        p = <PyObject*><size_t>address
+        if Py_REFCNT(p) == n:
+            s = <Storage>p
+            if s.place == place and s.state == RESIDENT and s.pins == 0 and s.allocator is not None and s.nbytes:
+                found.append(s)
+    return found

@@ -1,5 +1,7 @@
 """Memory that may move, the allocators it comes from, and what must be over before it goes back."""
 
+from collections.abc import Callable
+
 UNFILLED: int  # of Storage.state
 ACCESS_DEVICE: int  # of Allocator.access: what the host may do with memory
 ACCESS_HOST: int
@@ -10,6 +12,7 @@ class Allocator:
 
     access: int  # 0 a device's memory, 1 the host's, 2 none behind the addresses
     limit: int  # bytes of raw memory, 0 for none
+    pressure: Callable[[int, int], int] | None  # see umiak.memory.on_pressure
     def stats(self) -> dict[str, int]: ...
     def reset_peaks(self) -> None: ...
     def empty_cache(self) -> int: ...

@@ -5,7 +5,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
 from umiak.core.context cimport EngineContext, context_pointer
-from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, ticket_done
+from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, stream_state, ticket_done, wait_ticket
 from umiak.core.stream import place_name
 from umiak.util.errors import called
 
@@ -264,6 +264,9 @@ cdef int make_resident(Storage s) except -1:
     if s.state == OFFLOADED:
         s.allocator.allocate(s, s.nbytes, s.stream)
         try:
+            # By stream order the memory may be one that queued work still uses, which `load` does not wait for.
+            if s.allocator.access == ACCESS_DEVICE and not stream_idle(s.place, s.stream):
+                wait_ticket(stream_state(s.place, s.stream), record_ticket(s.place, s.stream))
             s.allocator.load(s, s.owner)
         except BaseException:
             s.allocator.release(s)

@@ -5,10 +5,12 @@ A place is given as a :class:`umiak.core.place.Place` or by its index.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from umiak.core import storage
 from umiak.core.place import Place
 
-__all__ = ["empty_cache", "get_limit", "reset_peaks", "set_limit", "stats"]
+__all__ = ["empty_cache", "get_limit", "on_pressure", "reset_peaks", "set_limit", "stats"]
 
 
 def _allocator(place: Place | int) -> storage.Allocator:
@@ -46,3 +48,16 @@ def set_limit(place: Place | int, nbytes: int) -> None:
 def get_limit(place: Place | int) -> int:
     """The limit of ``place`` in bytes, 0 when it has none."""
     return _allocator(place).limit
+
+
+def on_pressure(place: Place | int, call: Callable[[int, int], int] | None) -> None:
+    """Have memory of ``place`` given up by others before a request fails: ``call(nbytes, attempt)`` is asked when
+    neither the cache nor the system has so many bytes and all work of the place is done, again and again (attempts
+    count from 0) until there is room or nothing was given up. None: nobody is asked.
+
+    Args:
+        place: the place.
+        call: gives memory up, for one by ``Storage.offload``, and returns how many bytes. Of storages whose addresses
+            were read by who asks for memory it must leave the hands off.
+    """
+    _allocator(place).pressure = call

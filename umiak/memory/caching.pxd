@@ -30,6 +30,7 @@ cdef class CachingAllocator(Allocator):
     cdef readonly int place
     cdef public int64_t limit              # bytes of raw memory, 0 for no limit
     cdef public int64_t cache_limit        # cached bytes in blocks of LARGE or more, 0 for no limit
+    cdef public object pressure            # None, or what is asked to give memory up before a request fails: see memory.on_pressure
     cdef Bin* bins[256]                    # by stream, then by size class
     cdef Pending* first
     cdef Pending* last

@@ -344,6 +344,7 @@ cdef class CachingAllocator(Allocator):
     cdef char* refill(self, Bin* bin, int c, int64_t nbytes) except NULL:
         """A block although the stack is empty, or MemoryError."""
         cdef char* data
+        cdef int attempt = 0
         if self.first != NULL:
             self.collect()
             if bin.n:
@@ -355,6 +356,13 @@ cdef class CachingAllocator(Allocator):
             data = self.take_raw(c)
         if data == NULL:
             synchronize_place(self.place)           # then wait, and try with all of it
+            self.collect()
+            if bin.n:
+                return self.pop(bin, c)
+            self.drop_cached(0)
+            data = self.take_raw(c)
+        while data == NULL and self.pressure is not None and self.pressure(SIZES[c], attempt):
+            attempt += 1
             self.collect()
             if bin.n:
                 return self.pop(bin, c)
