@@ -264,11 +264,18 @@ def _places(g: Builder, x: Value, axis: int) -> Value:
 
 @rule("logcumsumexp")
 def logcumsumexp(g: Builder, o: Call) -> Value:
-    if o("exclusive", False) or o("reverse", False):
-        raise Unsayable("logcumsumexp of inclusive sums from the front")
     x, axis = _running(g, o)
-    top = reduce(g, "Max", x, [axis], True)
-    return known(g.node("Log", g.node("CumSum", g.node("Exp", x - top), axis)) + top, x.shape)
+    none = g.constant(-math.inf, x.dtype)
+    first = expand(g, none, shape(g, reduce(g, "Sum", x, [axis])))
+    with g.graph([_like(g, x, axis), _like(g, x, axis)]) as body:
+        state, part = body.inputs
+        # One by one, since the exponentials of a whole line differ by more than a number can hold.
+        apart = g.node("Log", g.node("Exp", -g.node("Abs", state - part)) + 1.0)
+        apart = g.node("Where", g.node("Equal", state, part), g.constant(math.log(2), x.dtype), apart)
+        y = g.node("Max", state, part) + apart
+        given = g.node("Identity", state) if o("exclusive", False) else y
+    made = scanned(g, body, [first], [x], [y], [given], axis, reverse=o("reverse", False))[-1]
+    return known(made, x.shape)
 
 
 # --- medians ---------------------------------------------------------------------------------------------------------
