@@ -57,10 +57,18 @@ def _bad(item: Any) -> Exception:
     )
 
 
-def _int(i: int, n: int, axis: int) -> int:
+def _int(i: Any, n: Any, axis: int) -> Any:
+    if type(i) is Sym and _is_of_data(i) and dim.le(-n, i) and dim.lt(i, n):
+        return dim.where(i < 0, i + n, i)
     if i < -n or i >= n:
         raise op_error(IndexingError, "getitem", f"an index from {-n} to {n - 1} on axis {axis}", i)
     return i + n if i < 0 else i
+
+
+def _is_of_data(i: Sym) -> bool:
+    """Return whether data decide a number of the program that is being recorded: no usual one stands for it."""
+    scope = dim.get_scope()
+    return scope is not None and not scope.bound.isdisjoint(dim.symbols_of(i))
 
 
 def _one(item: Any, place: Place) -> Any:

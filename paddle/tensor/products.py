@@ -22,6 +22,7 @@ from paddle.tensor._matrices import pair
 from umiak import ops as F
 from umiak.core.eager import apply2
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 _MATMUL = {(a, b): F.Matmul(a, b) for a in (False, True) for b in (False, True)}
 
@@ -292,7 +293,7 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
         k = axes[0]
     else:
         k = axis_of(axis, x.ndim, "cross")
-        if x.shape[k] != 3:
+        if not dim.eq(x.shape[k], 3):
             raise op_error(ValueError, "cross", f"size 3 along axis {axis}", x.shape)
     return F.cross(x, y, k)
 

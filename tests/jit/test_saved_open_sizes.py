@@ -54,3 +54,61 @@ def test_every_size(name, tmp_path):
         given = {"x": x, "s": s}
         (y,) = predictor.run([given[read] for read in predictor.get_input_names()])
         np.testing.assert_allclose(y.numpy(), function(x, s).numpy(), rtol=1e-6)
+
+
+class Normed(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = paddle.nn.LayerNorm(4), paddle.nn.LayerNorm([3, 4])
+
+    def forward(self, x):
+        return self.two(self.one(x)) + paddle.nn.functional.rms_norm(x, [4])[0] + paddle.cross(x, 2 - x, 1)
+
+
+def test_sizes_that_parameters_have_may_be_open(tmp_path):
+    """A file says that they are required, as for the columns of a matmul."""
+    layer, path = Normed(), str(tmp_path / "m")
+    paddle.jit.save(layer, path, [InputSpec([None, None, None], "float32", "x")])
+    loaded = paddle.jit.load(path)
+    for n in (1, 3):
+        x = paddle.to_tensor(np.random.default_rng(n).standard_normal((n, 3, 4)).astype("float32"))
+        np.testing.assert_allclose(loaded(x), layer(x), rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError):
+        loaded(paddle.ones([2, 3, 5]))
+    with pytest.raises(ValueError, match="layer_norm"):
+        layer(paddle.ones([2, 3, 5]))
+
+
+def test_channels_that_are_open_are_shifted(tmp_path):
+    def function(x):
+        return paddle.nn.functional.temporal_shift(x, 2, 0.2)
+
+    paddle.jit.save(function, str(tmp_path / "m"), [InputSpec([None, None, None, None], "float32", "x")])
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    for shape in ((4, 5, 2, 2), (2, 10, 1, 3)):
+        x = paddle.arange(float(np.prod(shape))).reshape(shape)
+        np.testing.assert_array_equal(loaded(x), function(x))
+
+
+def test_an_element_whose_place_data_decide():
+    """As files say it of a number among the inputs."""
+    from paddle.static.formats.operators.manipulation import slice_
+    from paddle.tensor._args import integer
+
+    paddle.enable_static()
+    try:
+        main = paddle.static.Program()
+        with paddle.static.program_guard(main):
+            x, at = paddle.static.data("x", [None, 5]), paddle.static.data("at", [], "int64")
+            n = integer(at, "slice", "starts")
+            y = slice_(x, [n], [n + 1], axes=[1], decrease_axis=[1])
+        run = paddle.static.Executor()
+        rows = np.arange(10, dtype="float32").reshape(2, 5)
+        for i in (0, 3, -1, -5):
+            (got,) = run.run(main, {"x": rows, "at": np.array(i)}, [y])
+            np.testing.assert_array_equal(got, rows[:, i])
+        for i in (5, -6):
+            with pytest.raises(ValueError, match="requires"):
+                run.run(main, {"x": rows, "at": np.array(i)}, [y])
+    finally:
+        paddle.disable_static()

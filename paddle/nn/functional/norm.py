@@ -45,7 +45,9 @@ def tail_axis(op_name: str, x: Tensor, normalized_shape: int | Sequence[int]) ->
     """Return the first normalised axis; the normalised dims must be the last ones of x."""
     wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     axis = x.ndim - len(wanted)
-    if axis < 0 or list(x.shape[axis:]) != wanted:
+    sizes = x.shape[axis:]
+    same = list(sizes) == wanted if type(x._count) is int else all(map(dim.eq, sizes, wanted))
+    if axis < 0 or not same:
         raise op_error(ValueError, op_name, f"x of shape [*, {str(wanted)[1:-1]}]", list(x.shape))
     return axis
 

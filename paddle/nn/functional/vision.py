@@ -9,6 +9,7 @@ from paddle.tensor._args import apart, integer, real_number
 from umiak import ops as F
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 _BLOCKS_TO_PIXELS = F.Permute((0, 1, 4, 2, 5, 3))
@@ -167,7 +168,7 @@ def temporal_shift(
     axis = 4 if last else 2
     steps = F.reshape(x, shape=(x.shape[0] // seg_num, seg_num, *x.shape[1:]))
     channels = steps.shape[axis]
-    first, second = int(channels * shift_ratio), int(channels * 2 * shift_ratio)
+    first, second = dim.to_int(channels * shift_ratio), dim.to_int(channels * 2 * shift_ratio)
 
     def part(start: int, stop: int) -> Tensor:
         return F.slice(steps, axes=(axis,), starts=(start,), sizes=(stop - start,), steps=(1,))
