@@ -184,3 +184,16 @@ def test_a_norm_whose_scale_has_more_bits(tmp_path):
     (got,) = run(path, {"x": x, "scale": scale})
     wanted = paddle.nn.functional.layer_norm(paddle.to_tensor(x), 8, paddle.to_tensor(scale)).numpy()
     np.testing.assert_allclose(got, wanted, rtol=2e-3, atol=2e-3, strict=True)
+
+
+def test_products_of_transposed_matrices_and_vectors(tmp_path):
+    """ONNX Runtime joins a transpose and a product, and has wrong results where an operand is a vector."""
+
+    def function(x, v, w):
+        return paddle.mv(x.T, v), paddle.matmul(v, x), paddle.matmul(w, x.T), paddle.matmul(x[None], w)
+
+    specs = [spec(5, None), spec(5, name="v"), spec(None, name="w")]
+    path = exported(function, tmp_path, specs, 11)
+    given = {"x": matrices(5, 3), "v": matrices(5), "w": matrices(3)}
+    for y, z in zip(run(path, given), function(*map(paddle.to_tensor, given.values())), strict=True):
+        np.testing.assert_allclose(y, z.numpy(), rtol=1e-5, atol=1e-6, strict=True)
