@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle import nn
+from paddle.inference.compile import compile_model
 from paddle.jit.source.errors import ConversionError
 from paddle.static import InputSpec
 from tests.fuzz.size_conditions import called, forms
+from tests.support.native_libraries import Native
 
 ROWS = (1, 2, 3, 4, 5, 8)
 WAYS = ("loaded", "again", "predicted", "executed", "exported", "source", "bytecode")
@@ -102,7 +106,7 @@ def with_data(x, y):
 
 def numbers_as_flags(x, y):
     """Of a logical operator that is a test nothing but its truth is asked."""
-    if x.shape[0] % 3 and x.sum() > 0 or not (y.shape[1] % 4 or x.shape[0] > 4):
+    if (x.shape[0] % 3 and x.sum() > 0) or not (y.shape[1] % 4 or x.shape[0] > 4):
         return x * 2 + y.sum()
     return x + y.sum()
 
@@ -140,6 +144,41 @@ def left_by_size(x, y):
     return s
 
 
+class Shortened(nn.Layer):
+    def forward(self, x):
+        if x.shape[0] > 3:
+            x = x[:3] * 2
+        return x + 1
+
+
+class Layers(nn.Layer):
+    """Layers inside of the library's, hooks, attributes."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = 0
+        self.inner = nn.Sequential(nn.ReLU(), Shortened())
+        self.hooked = nn.Tanh()
+        self.hooked.register_forward_post_hook(lambda layer, xs, y: y[:2] if y.shape[0] == 3 else y)
+
+    def forward(self, x, y):
+        self.seen = 2
+        if x.shape[0] > 4:
+            self.seen = 3
+        return self.hooked(self.inner(x)) * self.seen + y.sum()
+
+
+class OfADict:
+    def __call__(self, x, y):
+        held = {"rows": x}
+        if x.shape[0] > 3:
+            held["rows"] = x[:2]
+            held["count"] = 2
+        else:
+            held["count"] = x.shape[0]
+        return held["rows"][: held["count"]] * held["count"] + y.sum()
+
+
 FUNCTIONS = [
     by_statement, by_remainder, by_expression, by_number, early_return, other_sizes, one_way_needs_a_size, equal_sizes,
     equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags, halved, counted, left_early, left_by_size,
@@ -170,7 +209,9 @@ def operators(path: str) -> list[str]:
 SPECS = [InputSpec([None, 4], "float32", "x"), InputSpec([None, None], "float32", "y")]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "function", [*FUNCTIONS, Layers(), OfADict().__call__], ids=lambda f: getattr(f, "__name__", type(f).__name__)
+)
 def test_each_form_takes_both_ways(function):
     for at, run in forms(function, WAYS, 2, Counter()):
         for rows in ROWS:
@@ -291,3 +332,44 @@ def test_ways_that_do_not_go_together_are_refused_with_the_line(function, tmp_pa
     with pytest.raises(ConversionError, match="to have one structure, shape and dtype on all ways") as found:
         paddle.jit.save(function, str(tmp_path / "model"), SPECS)
     assert f"{__file__}:{line}" in str(found.value).replace(", line ", ":"), str(found.value)
+
+
+# --- ahead of time, and gradients ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize("function", [by_remainder, early_return, other_sizes, nested], ids=lambda f: f.__name__)
+def test_a_branch_is_decided_ahead_of_time(function, tmp_path):
+    path = str(tmp_path / "model")
+    paddle.jit.save(function, path, SPECS)
+    sizes = ["x={}x{},y={}x{}".format(*(n for x in arrays(rows) for n in x.shape)) for rows in ROWS]
+    p = Native(compile_model(path + ".json", str(tmp_path / "libmodel.so"), sizes=sizes)).create()
+    for rows in ROWS:
+        np.testing.assert_allclose(p.run(*arrays(rows))[0], called(function, arrays(rows))[0], rtol=1e-5, atol=1e-5)
+    p.close()
+
+
+@pytest.mark.parametrize(
+    "function", [by_remainder, by_number, other_sizes, a_known_size_there, nested], ids=lambda f: f.__name__
+)
+def test_gradients_are_those_of_the_way_that_is_taken(function):
+    main = paddle.static.Program()
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(main, paddle.static.Program()):
+            xs = [paddle.static.data("x", [None, 4]), paddle.static.data("y", [None, None])]
+            for x in xs:
+                x.stop_gradient = False
+            loss = (paddle.jit.to_static(function, full_graph=True)(*xs) ** 2).sum()
+            fetched = [loss, *paddle.static.gradients([loss], xs)]
+        executor = paddle.static.Executor()
+        found = {n: executor.run(main, dict(zip("xy", arrays(n), strict=True)), fetched) for n in ROWS}
+    finally:
+        paddle.disable_static()
+    for rows, (loss, *gradients) in found.items():
+        xs = [paddle.to_tensor(x, stop_gradient=False) for x in arrays(rows)]
+        wanted = (function(*xs) ** 2).sum()
+        wanted.backward()
+        for a, b in zip((loss, *gradients), (wanted, *(x.grad for x in xs)), strict=True):
+            np.testing.assert_allclose(a, b.numpy(), rtol=1e-4, atol=1e-4, err_msg=f"{rows} rows")

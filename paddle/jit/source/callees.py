@@ -117,12 +117,12 @@ def _layer(layer: Layer) -> Callable[..., Any]:
     inner = converted(forward)
     if getattr(forward, "__func__", None) is Sequential.forward:  # which calls its layers in C
         inner = functools.partial(_in_order, layer)
-    if inner is forward:
+    if inner is forward and not (layer._forward_pre_hooks or layer._forward_post_hooks):
         return layer
 
     def run(*inputs: Any, **kwargs: Any) -> Any:
         if layer._forward_pre_hooks or layer._forward_post_hooks:
-            return call_with_hooks(layer, inputs, kwargs, inner)
+            return call_with_hooks(layer, inputs, kwargs, inner, call)
         return inner(*inputs, **kwargs)
 
     return run

@@ -64,16 +64,21 @@ for _name in ("__setitem__", "__delitem__", "pop", "popitem", "clear", "update",
 
 
 def call_with_hooks(
-    self: Layer, inputs: tuple, kwargs: dict[str, Any], forward: Callable[..., Any] | None = None
+    self: Layer,
+    inputs: tuple,
+    kwargs: dict[str, Any],
+    forward: Callable[..., Any] | None = None,
+    run: Callable[[Any], Callable[..., Any]] = lambda hook: hook,
 ) -> Any:
-    """A call with hooks of any kind and any inputs; ``forward``: what runs in place of the layer's own."""
+    """A call with hooks of any kind and any inputs; ``forward``: what runs in place of the layer's own, ``run``: gives
+    what runs in place of a hook."""
     flags = self._hook_flags
     called = set()
     outputs = None
     try:
         for key, hook in list(self._forward_pre_hooks.items()):
             if flags[key]["with_kwargs"]:
-                result = hook(self, inputs, kwargs)
+                result = run(hook)(self, inputs, kwargs)
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
                         raise RuntimeError(
@@ -82,7 +87,7 @@ def call_with_hooks(
                         )
                     inputs, kwargs = result
             else:
-                result = hook(self, inputs)
+                result = run(hook)(self, inputs)
                 if result is not None:
                     inputs = result
             if not isinstance(inputs, tuple):
@@ -90,7 +95,7 @@ def call_with_hooks(
         outputs = (forward or self.forward)(*inputs, **kwargs)
         for key, hook in list(self._forward_post_hooks.items()):
             called.add(key)
-            outputs = _after(self, hook, flags[key], inputs, kwargs, outputs)
+            outputs = _after(self, run(hook), flags[key], inputs, kwargs, outputs)
         return outputs
     except Exception:
         # Hooks with always_call have not run yet where something before them failed.
