@@ -27,10 +27,11 @@ def product(g: Builder, x: Value, y: Value) -> Value:
     """A matrix product; of integers that ONNX has none for in floating numbers of 64 bits."""
     made: Value
     # ONNX Runtime joins transposes and products, wrongly where the other operand is a vector: it gets a second axis.
-    if y.shape is not None and x.rank > y.rank == 1:
+    ranks = None if x.shape is None or y.shape is None else (x.rank, y.rank)
+    if ranks is not None and ranks[0] > ranks[1] == 1:
         made = g.node("MatMul", x, unsqueeze(g, y, [1]))
         return squeeze(g, known(made, [*x.sizes[:-1], 1]), [x.rank - 1])
-    if x.shape is not None and y.rank > x.rank == 1:
+    if ranks is not None and ranks[1] > ranks[0] == 1:
         made = g.node("MatMul", unsqueeze(g, x, [0]), y)
         return squeeze(g, known(made, [*y.sizes[:-2], 1, y.sizes[-1]]), [y.rank - 2])
     made = g.node("MatMul", x, y)
