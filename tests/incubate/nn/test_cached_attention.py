@@ -173,6 +173,12 @@ def test_bad_input_is_refused_before_anything_is_written(error, text, changes):
     assert not given["cache_kv"].any()
 
 
+def test_no_sequence_is_refused():
+    x, cache = paddle.zeros([0, 30]), paddle.zeros([2, 0, 2, 8, 5])
+    with pytest.raises(ValueError, match=r"\[masked_multihead_attention\] requires at least one sequence"):
+        masked_multihead_attention(x, cache, src_mask=paddle.zeros([0, 1, 1, 4]))
+
+
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("with_mask", [False, True])
 @pytest.mark.parametrize("prefix", [0, 2])

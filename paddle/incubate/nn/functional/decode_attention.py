@@ -123,7 +123,7 @@ def append(k: Tensor, v: Tensor, cache: Tensor, before: Tensor) -> None:
     size]``, at the positions from ``before`` on."""
     batch = cache.shape[1]
     row = create_on(before.place, F.iota, 0, 1, before.dtype, 2 * batch)
-    count = create_on(before.place, F.full, k.shape[0] // batch, before.dtype, (2 * batch,))
+    count = create_on(before.place, F.full, k.shape[0] // dim.maximum(batch, 1), before.dtype, (2 * batch,))
     both = F.concat([before, before], axis=0)
     apply_into(_WRITE, (cache,), (cache, F.concat([k, v], axis=0), F.unsqueeze(row, axes=(1,)), count, both))
 
