@@ -4,6 +4,7 @@ import json
 import operator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import paddle
@@ -50,3 +51,25 @@ def test_as_recorded(name, kind):
             if got != expected:
                 wrong.append(f"{a} {name} {b}: {expected}, got {got}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64", "int64"])
+def test_arrays_beside_a_matmul_take_the_dtype_of_the_tensor(dtype, captured):
+    """Unless that would cut something off."""
+    x = paddle.to_tensor([[1, 2], [3, 4]], dtype=dtype)
+    arrays = ["int32", "int64"] + ["float32", "float64"] * (dtype != "int64")
+
+    def both(x):
+        return [y for a in arrays for y in (np.eye(2, dtype=a) @ x, x @ np.eye(2, dtype=a), np.ones(2, a) @ x)]
+
+    if captured:
+        both = paddle.jit.to_static(both)
+    for i, y in enumerate(both(x)):
+        assert y.dtype.name == dtype and y.tolist() == ([4, 6] if i % 3 == 2 else [[1, 2], [3, 4]])
+
+
+def test_an_array_of_floats_is_not_cut_to_integers():
+    for call in (lambda x: np.eye(2) @ x, lambda x: x @ np.eye(2)):
+        with pytest.raises(TypeError, match=r"\[matmul\] requires operands of one dtype"):
+            call(paddle.to_tensor([[1, 2], [3, 4]]))

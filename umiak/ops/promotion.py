@@ -151,6 +151,8 @@ def operand(x: Any) -> Any:
 
 def promote(op: str, x: Any, y: Any) -> Any:
     """``x`` and ``y`` as operands of one dtype for ``op``; NotImplemented where one is no operand at all."""
+    if op == "matmul":
+        x, y = _beside(x, y), _beside(y, x)
     x, y = operand(x), operand(y)
     if x is None or y is None:
         return NotImplemented
@@ -166,6 +168,14 @@ def promote(op: str, x: Any, y: Any) -> Any:
     if isinstance(y, Tensor):
         return x, cast(y, with_number(op, y.dtype, x))
     raise op_error(TypeError, op, "a tensor operand", f"{type(x).__name__} and {type(y).__name__}")
+
+
+def _beside(x: Any, other: Any) -> Any:
+    """An array in the dtype of the tensor that it is multiplied with, where that has all of its kind."""
+    if not isinstance(x, np.ndarray) or not isinstance(other, Tensor):
+        return x
+    made = from_numpy(x)
+    return cast(made, other.dtype) if kind(made.dtype) <= kind(other.dtype) else made
 
 
 def _with_large(op: str, x: Any, y: Any) -> tuple[Any, Any] | None:
