@@ -12,6 +12,7 @@ from umiak.core.dtype import convert
 from umiak.core.eager import apply, apply1, apply2, apply_axis
 from umiak.core.inplace import overwrite
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 _CELU = F.Celu()
@@ -334,7 +335,7 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
             need = "data_format 'NC', 'NCL', 'NCHW', 'NCDHW', 'NLC', 'NHWC' or 'NDHWC'"
             raise op_error(ValueError, "prelu", need, repr(data_format))
         axis = x.ndim - 1 if last else 1
-        if x.ndim < 2 or x.shape[axis] != weight.shape[0]:
+        if x.ndim < 2 or not dim.eq(x.shape[axis], weight.shape[0]):
             channels = x.shape[axis] if x.ndim > 1 else 1
             raise op_error(ValueError, "prelu", f"a weight of 1 or {channels} elements", weight.shape[0])
         weight = F.reshape(weight, shape=(weight.shape[0], *(1,) * (x.ndim - 1 - axis)))

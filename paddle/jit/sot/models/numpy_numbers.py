@@ -65,15 +65,26 @@ def _extreme(builtin: Any) -> Callable[[Simulator, Any, Any], Any]:
     return lambda sim, x, y: sim.call(builtin, ((x, y),), {}) if _are_open((x, y)) else NotImplemented
 
 
-for _function, _step in ((np.prod, operator.mul), (np.sum, operator.add)):
-    _of_sequence(_function, lambda sim, items, step=_step: functools.reduce(step, items))
-for _function, _builtin in ((np.max, max), (np.amax, max), (np.min, min), (np.amin, min)):
-    _of_sequence(_function, lambda sim, items, builtin=_builtin: sim.call(builtin, (items,), {}))
+def _folded(step: Callable[[Any, Any], Any]) -> Callable[[Simulator, Any], Any]:
+    return lambda sim, items: functools.reduce(step, items)
+
+
+def _largest(builtin: Any) -> Callable[[Simulator, Any], Any]:
+    return lambda sim, items: sim.call(builtin, (items,), {})
+
+
+_of_sequence(np.prod, _folded(operator.mul))
+_of_sequence(np.sum, _folded(operator.add))
+for _function in (np.max, np.amax):
+    _of_sequence(_function, _largest(max))
+for _function in (np.min, np.amin):
+    _of_sequence(_function, _largest(min))
 _of_sequence(np.mean, None)
-for _function, _of_size in (
-    (np.ceil, Sym.__ceil__), (np.floor, floor), (np.trunc, sym.to_int), (np.rint, round), (np.round, round),
-):  # fmt: skip
-    _whole(_function, _of_size)
+_whole(np.ceil, Sym.__ceil__)
+_whole(np.floor, floor)
+_whole(np.trunc, sym.to_int)
+_whole(np.rint, round)
+_whole(np.round, round)
 _of_numbers(np.sqrt, lambda sim, x: power(x, 0.5))
 _of_numbers(np.maximum, _extreme(max), 2)
 _of_numbers(np.minimum, _extreme(min), 2)

@@ -58,7 +58,7 @@ def rnn(e: Emitter, o: ir.Operation) -> list[Result] | None:
     return [out, *(e.squeeze(s, [0]) for s in e.parts(last))]
 
 
-def _unprojected(op: Any, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths) -> tuple[Tensor, ...]:  # type: ignore[no-untyped-def]
+def _unprojected(op: Any, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths) -> tuple[Tensor, ...]:
     """A layer with a projection as one without it: weights on the state take it in, and results are projected. The
     first state, which is no projection of another, comes beside the first input."""
     steps, batch, _ = x.shape
