@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
+from umiak.compiler.broadcasts import repeats
 from umiak.compiler.calls import dtype_of, live
 from umiak.compiler.fused import Fused, Unspecialised, constants_of, make_group
 from umiak.compiler.lower.builder import NotANest, Trial
@@ -114,7 +115,11 @@ class _Fusion:
 
     def joined(self, o: Operation) -> tuple[list[_Part], _Part] | None:
         """The operation in one part with all that make its operands, else with the last one that takes it."""
-        candidates = [p for p in self.producers(o) if p.open and not (type(o.op) in JOINING and p.work > MOST_WORK)]
+        candidates = [
+            p
+            for p in self.producers(o)
+            if p.open and not (type(o.op) in JOINING and p.work > MOST_WORK) and not repeats(o, p.operations)
+        ]
         for chosen in [candidates, *([p] for p in reversed(candidates if len(candidates) > 1 else []))]:
             if chosen and (made := self.merged(chosen, o)) is not None:
                 return chosen, made

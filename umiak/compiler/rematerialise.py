@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from umiak.compiler.broadcasts import repeats
 from umiak.compiler.lower.group import lowerable
 from umiak.compiler.passes.recomputation import bytes_of
 from umiak.compiler.schedule.cache import COSTS, WORTH_KEEPING
@@ -53,9 +54,10 @@ def _repeat(fusion: _Fusion, p: _Part, r: Value) -> None:
     if id(r) in fusion.kept or r.operation is None or not r.operation.op.elementwise:
         return
     inside = set(map(id, p.operations))
-    readers = list(dict.fromkeys(fusion.part_of[id(o)] for o in fusion.users[id(r)] if id(o) not in inside))
+    outside = [o for o in fusion.users[id(r)] if id(o) not in inside]
+    readers = list(dict.fromkeys(fusion.part_of[id(o)] for o in outside))
     needed = _needed(fusion, p, r)
-    if needed is None or not all(map(_is_kernel, readers)):
+    if needed is None or not all(map(_is_kernel, readers)) or any(repeats(o, p.operations) for o in outside):
         return
     operations, leaves = needed
     saved, copies = bytes_of(r), []

@@ -96,8 +96,13 @@ def _cut(first: Sequence[Operation], read: dict[int, Value], repeated: set[int],
 
 def bytes_of(v: Value) -> int:
     """Return the bytes of a value; sizes that are not known count as what they were when it was traced, or as usual."""
-    size = max(v.meta.dtype.bits // 8, 1)  # type: ignore[union-attr]
-    for n in v.meta.shape:
+    return max(v.meta.dtype.bits // 8, 1) * size_of(v.meta.shape)  # type: ignore[union-attr]
+
+
+def size_of(shape: Sequence) -> int:
+    """Return the number of elements; sizes that are not known count as what they were, or as usual."""
+    size = 1
+    for n in shape:
         size *= n if type(n) is int else (n.hint if type(n) is Sym and type(n.hint) is int else USUAL_SIZE)
     return size
 
