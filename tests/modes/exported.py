@@ -188,13 +188,14 @@ def model_of(
         module, values = exporting._module(exported, specs, {})
     except Exception as error:
         raise Refused(f"recorded: {type(error).__name__}: {error}") from error
-    try:
-        model = convert.convert(module, values, opset)
-    except convert.Refused as refused:
-        if refused.opset is None:
-            raise Refused(str(refused)) from refused
-        opset = refused.opset
-        model = convert.convert(module, values, opset)
+    model = None
+    while model is None:
+        try:
+            model = convert.convert(module, values, opset)
+        except convert.Refused as refused:
+            if refused.opset is None:
+                raise Refused(str(refused)) from refused
+            opset = refused.opset  # what follows from what was refused may need a later one
     onnx.checker.check_model(model, full_check=True)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = 1, 4

@@ -417,13 +417,14 @@ class Exported:
         if self.own is not None:
             return None
         arrays = {k: v.numpy() if isinstance(v, paddle.Tensor) else np.asarray(v) for k, v in read.values.items()}
-        try:
-            model = convert(read.program, arrays, self.opset)
-        except Refused as refused:
-            if refused.opset is None:
-                raise
-            self.opset = refused.opset
-            model = convert(read.program, arrays, self.opset)
+        model = None
+        while model is None:
+            try:
+                model = convert(read.program, arrays, self.opset)
+            except Refused as refused:
+                if refused.opset is None:
+                    raise
+                self.opset = refused.opset  # what follows from what was refused may need a later one
         onnx.checker.check_model(model, full_check=True)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = 1, 4
