@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from paddle._public import public
 from paddle.inference.accelerators import Devices
+from paddle.inference.arguments import _names, _switch
 from paddle.inference.engine_settings import EngineSettings
 from paddle.inference.kinds import NARROW, PrecisionType
 from paddle.inference.loading import ModelNotFound
@@ -75,7 +76,8 @@ class Config(Devices, EngineSettings):
     """Settings of a predictor: the files of a model, and how to run it.
 
     Settings that older programs make and that nothing depends on here are kept, so that they can be asked for; what
-    asks for a device or library that is not there is refused.
+    asks for a device or library that is not there is refused. Switches take True and False, and lists of names take no
+    single text, whose letters would be names: anything else is a TypeError.
 
     Args:
         *args: nothing; a folder; the files of the program and of its parameters; or a ``Config``, which is copied.
@@ -237,7 +239,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: kept.
         """
-        self._flags["memory_optim"] = bool(x)
+        self._flags["memory_optim"] = _switch("enable_memory_optim", x)
 
     def enable_onednn(self) -> None:
         """Let oneDNN multiply. It is asked in the order of ``FLAGS_cpu_providers`` in any case; this can be asked
@@ -265,7 +267,7 @@ class Config(Devices, EngineSettings):
         Args:
             ops: their names; none for all that lose little by it.
         """
-        self._bfloat16 = set(ops)
+        self._bfloat16 = set(_names("set_bfloat16_op", "operators", ops))
 
     def enable_onednn_int8(self, onednn_int8_enabled_op_types: Iterable[str] = ()) -> None:
         """Run a model that was quantised. Its operators of quantisation are computed in any case, exactly as they are
@@ -274,6 +276,7 @@ class Config(Devices, EngineSettings):
         Args:
             onednn_int8_enabled_op_types: kept.
         """
+        _names("enable_onednn_int8", "operators", onednn_int8_enabled_op_types)
         self._flags["onednn"] = self._flags["int8"] = True
 
     def onednn_int8_enabled(self) -> bool:
@@ -294,6 +297,7 @@ class Config(Devices, EngineSettings):
         Args:
             ops: accepted.
         """
+        _names("set_onednn_op", "operators", ops)
 
     def disable_onednn_fc_passes(self) -> None:
         """Do nothing: there are no passes for one library."""
@@ -319,7 +323,7 @@ class Config(Devices, EngineSettings):
         Args:
             ops: their names.
         """
-        self._mixed = (self._mixed or set()) | set(ops)
+        self._mixed = (self._mixed or set()) | set(_names("exp_enable_mixed_precision_ops", "operators", ops))
 
     def exp_disable_mixed_precision_ops(self, ops: Iterable[str]) -> None:
         """Name operators that stay in float32.
@@ -327,7 +331,7 @@ class Config(Devices, EngineSettings):
         Args:
             ops: their names.
         """
-        self._unmixed |= set(ops)
+        self._unmixed |= set(_names("exp_disable_mixed_precision_ops", "operators", ops))
 
     def enable_low_precision_io(self, x: bool = True) -> None:
         """Take inputs and give outputs in the narrow type, where the model computes in one.
@@ -335,7 +339,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: False takes it back.
         """
-        self._flags["low_precision_io"] = bool(x)
+        self._flags["low_precision_io"] = _switch("enable_low_precision_io", x)
 
     def _narrow(self) -> str | None:
         """The narrow type that is computed in; None for none."""
@@ -351,7 +355,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: False leaves the program as it was saved.
         """
-        self._flags["ir_optim"] = bool(x)
+        self._flags["ir_optim"] = _switch("switch_ir_optim", x)
 
     def ir_optim(self) -> bool:
         """Say whether passes are run over the model."""
@@ -367,8 +371,8 @@ class Config(Devices, EngineSettings):
         Raises:
             ValueError: there is no pass of a name.
         """
-        self._debugged = [_known(name) for name in passes]
-        self._flags["ir_debug"] = bool(x)
+        self._debugged = [_known(name) for name in _names("switch_ir_debug", "passes", passes)]
+        self._flags["ir_debug"] = _switch("switch_ir_debug", x)
 
     def set_optimization_level(self, opt_level: int = 2) -> None:
         """Set how much passes may do.
@@ -410,15 +414,16 @@ class Config(Devices, EngineSettings):
         Raises:
             ValueError: there is no pass of a name.
         """
-        names = [_known(name) for name in passes]
-        self._builder.set_passes(names if custom_pass_only else [*names, *self._builder.all_passes()])
+        own = [_known(name) for name in _names("enable_custom_passes", "passes", passes)]
+        alone = _switch("enable_custom_passes", custom_pass_only)
+        self._builder.set_passes(own if alone else [*own, *self._builder.all_passes()])
 
     def _passes(self) -> list[str]:
         """The names of the passes that are run."""
         if not self._flags["ir_optim"] or self._level == 0:
             return []
-        names = [*self._builder.analysis_passes(), *self._builder.all_passes()]
-        return names if self._level > 1 else [n for n in names if n in CLEANING]
+        passes = [*self._builder.analysis_passes(), *self._builder.all_passes()]
+        return passes if self._level > 1 else [n for n in passes if n in CLEANING]
 
     def enable_cinn(self) -> None:
         """Compile the model, which is done in any case."""
@@ -430,7 +435,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: kept.
         """
-        self._flags["new_ir"] = bool(x)
+        self._flags["new_ir"] = _switch("enable_new_ir", x)
 
     def new_ir_enabled(self) -> bool:
         """Return what ``enable_new_ir`` has set."""
@@ -442,7 +447,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: kept.
         """
-        self._flags["new_executor"] = bool(x)
+        self._flags["new_executor"] = _switch("enable_new_executor", x)
 
     # --- what is written
 
@@ -466,7 +471,7 @@ class Config(Devices, EngineSettings):
         Args:
             save_optimized_model: False writes nothing.
         """
-        self._flags["save_optimised"] = bool(save_optimized_model)
+        self._flags["save_optimised"] = _switch("enable_save_optim_model", save_optimized_model)
 
     def use_optimized_model(self, x: bool = True) -> None:
         """Load what ``enable_save_optim_model`` wrote, where it is there.
@@ -474,7 +479,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: False loads the model itself.
         """
-        self._flags["use_optimised"] = bool(x)
+        self._flags["use_optimised"] = _switch("use_optimized_model", x)
 
     def _optimised(self) -> str | None:
         """The beginning of the names of the files that hold the optimised model; None for a model without a folder."""
@@ -517,7 +522,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: kept.
         """
-        self._flags["specify_names"] = bool(x)
+        self._flags["specify_names"] = _switch("switch_specify_input_names", x)
 
     def specify_input_name(self) -> bool:
         """Return what ``switch_specify_input_names`` has set."""
@@ -529,7 +534,7 @@ class Config(Devices, EngineSettings):
         Args:
             x: kept.
         """
-        self._flags["feed_fetch"] = bool(x)
+        self._flags["feed_fetch"] = _switch("switch_use_feed_fetch_ops", x)
 
     def use_feed_fetch_ops_enabled(self) -> bool:
         """Return what ``switch_use_feed_fetch_ops`` has set."""

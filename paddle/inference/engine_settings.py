@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from paddle.inference import engines
+from paddle.inference.arguments import _names, _switch
 from paddle.inference.find_engine import _find_engine
 from paddle.inference.kinds import NARROW, PrecisionType, _required
 from umiak.util.errors import op_error
@@ -141,7 +142,8 @@ class EngineSettings:
         if shape_range_info_path:
             with open(shape_range_info_path, encoding="utf-8") as file:
                 self._shapes = _read_shapes("enable_tuned_tensorrt_dynamic_shape", file.read())
-        self._tuned, self._allow_build = shape_range_info_path, bool(allow_build_at_runtime)
+        allow = _switch("enable_tuned_tensorrt_dynamic_shape", allow_build_at_runtime)
+        self._tuned, self._allow_build = shape_range_info_path, allow
 
     def tuned_tensorrt_dynamic_shape(self) -> bool:
         """Say whether sizes of inputs come from a file."""
@@ -157,7 +159,7 @@ class EngineSettings:
         Args:
             ops: their names.
         """
-        self._trt_kept |= set(ops)
+        self._trt_kept |= set(_names("exp_disable_tensorrt_ops", "operators", ops))
 
     def exp_disable_tensorrt_subgraph(self, var_names: Iterable[str]) -> None:
         """Name values at which no part for TensorRT begins.
@@ -165,7 +167,7 @@ class EngineSettings:
         Args:
             var_names: kept for the engine.
         """
-        self._trt["excluded_values"] = list(var_names)
+        self._trt["excluded_values"] = _names("exp_disable_tensorrt_subgraph", "values", var_names)
 
     def exp_disable_tensorrt_dynamic_shape_ops(self, disabled: bool) -> None:
         """Leave operators of unknown sizes out of TensorRT.
@@ -173,7 +175,7 @@ class EngineSettings:
         Args:
             disabled: kept for the engine.
         """
-        self._trt["fixed_shapes_only"] = bool(disabled)
+        self._trt["fixed_shapes_only"] = _switch("exp_disable_tensorrt_dynamic_shape_ops", disabled)
 
     def exp_specify_tensorrt_subgraph_precision(
         self, params_run_fp16: Iterable[str], params_exclude_trt: Iterable[str], params_run_bf16: Iterable[str]
@@ -185,7 +187,11 @@ class EngineSettings:
             params_exclude_trt: parameters of parts that it does not take.
             params_run_bf16: parameters of parts in bfloat16.
         """
-        self._trt["precision_of_parts"] = [list(params_run_fp16), list(params_exclude_trt), list(params_run_bf16)]
+        op_name, given = (
+            "exp_specify_tensorrt_subgraph_precision",
+            (params_run_fp16, params_exclude_trt, params_run_bf16),
+        )
+        self._trt["precision_of_parts"] = [_names(op_name, "parameters", x) for x in given]
 
     def mark_trt_engine_outputs(self, output_tensor_names: Sequence[str] = ()) -> None:
         """Name values that TensorRT gives beside the results.
@@ -193,7 +199,7 @@ class EngineSettings:
         Args:
             output_tensor_names: kept for the engine.
         """
-        self._trt["outputs"] = list(output_tensor_names)
+        self._trt["outputs"] = _names("mark_trt_engine_outputs", "values", output_tensor_names)
 
     def enable_tensorrt_varseqlen(self) -> None:
         """Have TensorRT compute texts of several lengths without padding: kept for the engine."""
@@ -222,7 +228,7 @@ class EngineSettings:
             inspector_serialize: in a file, too; kept for the engine.
         """
         self._trt["inspector"] = True
-        self._trt["inspector_serialize"] = bool(inspector_serialize)
+        self._trt["inspector_serialize"] = _switch("enable_tensorrt_inspector", inspector_serialize)
 
     def tensorrt_inspector_enabled(self) -> bool:
         """Return what ``enable_tensorrt_inspector`` has set."""
@@ -243,7 +249,8 @@ class EngineSettings:
             engine_memory_sharing: kept for the engine.
             sharing_identifier: of those that share; kept for the engine.
         """
-        self._trt["memory_sharing"] = sharing_identifier if engine_memory_sharing else None
+        shared = _switch("enable_tensorrt_memory_optim", engine_memory_sharing)
+        self._trt["memory_sharing"] = sharing_identifier if shared else None
 
     def set_tensorrt_optimization_level(self, level: int) -> None:
         """Set how long TensorRT looks for kernels.

@@ -133,7 +133,7 @@ class Tensor:
         if not isinstance(data, np.ndarray):
             hint = "There are no tensors of texts." if isinstance(data, list) else ""
             raise op_error(TypeError, "copy_from_cpu", "a NumPy array", type(data).__name__, hint)
-        if data.dtype.kind in "OSUVMm":
+        if data.dtype.kind in "OSUMm" or data.dtype.type is np.void:  # bfloat16 is of kind V, too
             raise op_error(TypeError, "copy_from_cpu", "an array of numbers or truth values", data.dtype)
         with outside():
             self._set("copy_from_cpu", from_numpy(data, self._slots.place))

@@ -10,6 +10,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.inference import loading
+from paddle.inference.arguments import _names
 from paddle.inference.config import Config
 from paddle.inference.kinds import NARROW, PlaceType, PrecisionType, _required
 from paddle.inference.preparing import FOLDING, around_runs, optimise
@@ -50,7 +51,7 @@ def convert_to_mixed_precision(
     Raises:
         ValueError: another precision, files that hold no model, or ``keep_io_types=False`` for a model that operators
             of PaddlePaddle cannot say.
-        TypeError: something that is no precision or device, or another keyword.
+        TypeError: something that is no precision or device, or another keyword, and a str where names are.
         FileNotFoundError: there is no such file.
 
     Example:
@@ -75,8 +76,8 @@ def convert_to_mixed_precision(
     if unknown := set(kwargs) - {"white_list"}:
         raise op_error(TypeError, op_name, "the keyword white_list", sorted(unknown))
     config = Config(model_file, params_file)
-    config.exp_enable_mixed_precision_ops(kwargs.get("white_list", ()))
-    config.exp_disable_mixed_precision_ops(black_list)
+    config.exp_enable_mixed_precision_ops(_names(op_name, "operators as white_list", kwargs.get("white_list", ())))
+    config.exp_disable_mixed_precision_ops(_names(op_name, "operators as black_list", black_list))
     with around_runs(config):
         model = loading.load(config)
         optimise(config, model, [FOLDING], narrow)

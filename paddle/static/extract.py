@@ -53,8 +53,10 @@ def extracted(
     if len(streams) > 1:
         raise op_error(ValueError, op_name, "a program that draws from one generator", f"{len(streams)} of them")
     numbers = [n for s in streams for n in (s.seed, s.offset, s.words)]
-    kept = pruned(tracer.program([*values, *numbers], written=False))
-    names = tracer.input_names()
+    program, names = tracer.program([*values, *numbers], written=False), tracer.input_names()
+    if feed_vars is not None:
+        _drop_checks_of_others(program, names, {x.name for x in feed_vars})
+    kept = pruned(program)
     fed = [n for i in kept.inputs if (n := names[i]) is not None]
     out = kept.program
     if not any(getattr(o.op, "random", False) for o in out.walk()):
@@ -77,6 +79,15 @@ def extracted(
     described = {k: Kept(own[k], kind(x), not x.stop_gradient) for k, x in tensors.items()}
     contents = Contents(out, fed, [x.name for x in fetch_vars], described, bool(numbers))
     return contents, {own[k]: x for k, x in tensors.items()}
+
+
+def _drop_checks_of_others(program: Program, names: Sequence[str | None], fed: set[str]) -> None:
+    """Let go of what is required of sizes that only inputs have which are not fed: a loss requires that labels are as
+    many as samples, which is nothing to its predictions."""
+    inputs = list(zip(program.inputs, names, strict=True))
+    others = set(symbols_of([v.meta.shape for v, n in inputs if n is not None and n not in fed]))
+    others.difference_update(symbols_of([v.meta.shape for v, n in inputs if n is None or n in fed]))
+    program.checks = [c for c in program.checks if others.isdisjoint(symbols_of(c.condition))]
 
 
 def with_inputs(contents: Contents, feeds: Sequence[tuple[str, Tensor]]) -> Contents:

@@ -159,6 +159,36 @@ def test_questions():
     assert (native.threads, config.cpu_math_library_num_threads()) == (4, 1)
 
 
+def first_argument(kind):
+    """Settings whose first argument is of a kind, by name."""
+    found = {}
+    for name, method in inspect.getmembers(inference.Config, inspect.isfunction):
+        parameters = list(inspect.signature(method).parameters.values())[1:]
+        if not name.startswith("_") and parameters and parameters[0].annotation == kind:
+            found[name] = len([p for p in parameters if p.default is inspect.Parameter.empty])
+    return found
+
+
+NAMES, SWITCHES = first_argument("Iterable[str]"), first_argument("bool")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("given", ["relu", [1], 3])
+def test_a_text_is_no_list_of_names(name, given):
+    with pytest.raises(TypeError, match=rf"\[{name.replace('mkldnn', '(mkl|one)dnn')}\] requires a list or set of"):
+        getattr(inference.Config(), name)(*[given] * max(NAMES[name], 1))
+
+
+@pytest.mark.parametrize("name", sorted(SWITCHES.keys() - {"set_ipu_config"}))
+def test_a_text_is_no_switch(name):
+    with pytest.raises(TypeError, match=rf"\[{name}\] requires True or False, got 'False'"):
+        getattr(inference.Config(), name)("False")
+
+
+def test_settings_of_these_kinds():
+    assert len(NAMES) > 8 and len(SWITCHES) > 10
+
+
 def test_copies_are_apart():
     config = inference.Config()
     config.exp_disable_mixed_precision_ops({"conv2d"})

@@ -49,6 +49,21 @@ def test_arrays_are_copied(predictor, handle):
     assert output(predictor).shape() == [3, 4]
 
 
+def test_arrays_of_bfloat16(tmp_path):
+    """As `numpy()` of a tensor gives them, and as integers that have the bits."""
+    net, prefix = paddle.nn.Linear(2, 3), str(tmp_path / "model")
+    net.to(dtype="bfloat16")
+    paddle.jit.save(net, prefix, [paddle.static.InputSpec([None, 2], "bfloat16", "x")])
+    predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
+    x = paddle.to_tensor([[1.0, -2.5]]).astype("bfloat16")
+    for array in (x.numpy(), x.numpy().view("uint16")):
+        predictor.get_input_handle("x").copy_from_cpu(array)
+        predictor.run()
+        np.testing.assert_array_equal(output(predictor).copy_to_cpu(), net(x).numpy())
+    with pytest.raises(TypeError, match="an array of numbers or truth values"):
+        predictor.get_input_handle("x").copy_from_cpu(np.zeros([1, 2], [("a", "i2")]))
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_arrays_of_any_strides(predictor, handle, saved, order):
     x = np.asarray(np.random.default_rng(0).standard_normal([4, 16]).astype("float32"), order=order)[::2, ::-2]

@@ -133,6 +133,29 @@ def test_what_is_pruned(programs):
         static.normalize_program(static.Program(), [x], [y])
 
 
+def test_predictions_need_no_labels(programs, tmp_path):
+    """A loss requires labels for each sample; that is nothing to what is saved without them."""
+    main, startup = programs
+    x, label = data("x", [None, 4]), data("label", [None, 1])
+    y = F.sigmoid(static.nn.fc(x, 1))
+    loss = F.log_loss(y, label).mean()
+    paddle.optimizer.SGD(0.1).minimize(loss)
+    exe = static.Executor()
+    exe.run(startup)
+    prefix = str(tmp_path / "model")
+    static.save_inference_model(prefix, [x], [y], exe)
+    loaded, feeds, fetched = static.load_inference_model(prefix, exe)
+    given = np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4)
+    (got,) = exe.run(loaded, {feeds[0]: given}, fetched)
+    feed = {"x": given, "label": np.ones([3, 1], "float32")}
+    (want,) = exe.run(main.clone(for_test=True), feed, [y])
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+    static.save_inference_model(prefix, [x, label], [loss], exe)  # what needs both still requires as many
+    loaded, _, fetched = static.load_inference_model(prefix, exe)
+    with pytest.raises(ValueError, match="label_0 == x_0"):
+        exe.run(loaded, {**feed, "label": feed["label"][:2]}, fetched)
+
+
 def test_the_state_of_training_goes_on(programs, tmp_path):
     main, startup = programs
     x = data("x", [None, 3])

@@ -16,7 +16,6 @@ OTHERS = {
     "paddle/_public.py": "ROWS _MOST",
     "paddle/framework/tensor_type.py": "SELECTED_ROWS",
     "paddle/inference/kinds.py": "BFLOAT16 BOOL CPU FLOAT16 FLOAT32 FLOAT64 INT32 INT64 INT8 UINT8",
-    "paddle/inference/serve/application.py": "LARGE",
     "paddle/io/protocol.py": "BATCH",
     "paddle/profiler/names.py": "CPU",
     "paddle/static/formats/legacy/program.py": "SELECTED_ROWS",

@@ -138,6 +138,16 @@ def test_attributes_of_another_type(kind: str, attributes: dict[str, tuple[int, 
         read_pdmodel(program.write(program.LegacyProgram([program.LegacyBlock(-1, {"x": x}, [o])])))
 
 
+def test_open_sizes_of_several_axes() -> None:
+    """The reference writes -1 × 8 for a size that it has computed of an open one."""
+    x = program.Variable("x", program.DENSE, TensorType("float32", (-8, 3)))
+    data = program.write(program.LegacyProgram([program.LegacyBlock(-1, {"x": x}, [])]))
+    assert program.read(data).blocks[0].variables["x"].type == TensorType("float32", (-1, 3))
+    x = program.Variable("x", program.DENSE, TensorType("float32", (1 << 48,)))
+    with pytest.raises(FormatError, match="each below 2⁴⁸"):
+        program.read(program.write(program.LegacyProgram([program.LegacyBlock(-1, {"x": x}, [])])))
+
+
 def test_a_loop_without_end_over_a_list_is_not_unrolled(programs: object) -> None:
     data = program.read(RECORDED["arrays/program"].tobytes())
     for block in data.blocks[1:]:  # what ends the loop

@@ -213,9 +213,10 @@ def _tensor_type(name: str, message: Mapping[str, Any] | None) -> TensorType | N
     if message is None or message["data_type"] not in ELEMENTS:  # text, sets of words
         return None
     dims = message["dims"]
-    if len(dims) > MOST_AXES or any(not -1 <= n < 1 << 48 for n in dims):
-        raise FormatError(f"the variable {name!r} requires at most {MOST_AXES} sizes, each -1 or more, got {dims[:33]}")
-    return TensorType(ELEMENTS[message["data_type"]], tuple(dims))
+    if len(dims) > MOST_AXES or any(n >= 1 << 48 for n in dims):
+        raise FormatError(f"the variable {name!r} requires at most {MOST_AXES} sizes, each below 2⁴⁸, got {dims[:33]}")
+    # An open size is -1, or what the reference has computed of that: of a norm over samples and channels -1 × 8.
+    return TensorType(ELEMENTS[message["data_type"]], tuple(max(n, -1) for n in dims))
 
 
 def _operator(message: Mapping[str, Any]) -> Operator:
