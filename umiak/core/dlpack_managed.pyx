@@ -263,11 +263,11 @@ cdef int wider(dl_tensor* d) noexcept:
 cdef Tensor widened(int dtype, dl_tensor* d, int place):
     """A copy of unsigned integers of the host in a signed dtype."""
     cdef int signed = INT16 if d.dtype.bits == 16 else INT32 if d.dtype.bits == 32 else INT64
-    numbers = array_over(signed, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset)
-    numbers = numbers.view(f"u{d.dtype.bits // 8}")
-    if d.dtype.bits == 64 and numbers.size and numbers.max() >> 63:
-        raise OverflowError(f"[from_dlpack] requires integers that int64 has, got {numbers.max()} of uint64")
-    return tensor_from_numpy(numbers.astype(f"i{ITEMSIZE[dtype]}"), place, SHARE_NEVER)
+    elements = array_over(signed, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset)
+    elements = elements.view(f"u{d.dtype.bits // 8}")
+    if d.dtype.bits == 64 and elements.size and elements.max() >> 63:
+        raise OverflowError(f"[from_dlpack] requires integers that int64 has, got {elements.max()} of uint64")
+    return tensor_from_numpy(elements.astype(f"i{ITEMSIZE[dtype]}"), place, SHARE_NEVER)
 
 
 cdef Tensor tensor_over_record(dl_tensor* d, uint64_t flags, int copy, Storage own, Managed owner):

@@ -148,11 +148,11 @@ def held_alone(list nodes not None, int place):
         if Py_REFCNT(p) == n and (<Tensor>p).storage is not None:
             key = <size_t><PyObject*>(<Tensor>p).storage
             holders[key] = holders.get(key, 0) + 1
-    found = []
+    storages = []
     for address, n in holders.items():
         p = <PyObject*><size_t>address
         if Py_REFCNT(p) == n:
             s = <Storage>p
             if s.place == place and s.state == RESIDENT and s.pins == 0 and s.allocator is not None and s.nbytes:
-                found.append(s)
-    return found
+                storages.append(s)
+    return storages

@@ -174,8 +174,8 @@ def _beside(x: Any, other: Any) -> Any:
     """An array in the dtype of the tensor that it is multiplied with, where that has all of its kind."""
     if not isinstance(x, np.ndarray) or not isinstance(other, Tensor):
         return x
-    made = from_numpy(x)
-    return cast(made, other.dtype) if kind(made.dtype) <= kind(other.dtype) else made
+    tensor = from_numpy(x)
+    return cast(tensor, other.dtype) if kind(tensor.dtype) <= kind(other.dtype) else tensor
 
 
 def _with_large(op: str, x: Any, y: Any) -> tuple[Any, Any] | None:
