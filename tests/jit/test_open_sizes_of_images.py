@@ -91,6 +91,11 @@ def largest_ceil(x):
     return F.max_pool2d(x, 3, 2, 1, ceil_mode=True)
 
 
+def largest_ceil_and_places(x):
+    row = F.max_pool1d(x[:, :, 0], 3, 2, 1, ceil_mode=True, return_mask=True)
+    return *row, *F.max_pool2d(x, 2, 2, ceil_mode=True, return_mask=True), *F.max_pool2d(x, 3, 2, 1, True)
+
+
 def means_ceil(x):
     return F.avg_pool2d(x, 2, 2, ceil_mode=True) * 2 + F.avg_pool2d(x, 2, 2, ceil_mode=True, exclusive=False)
 
@@ -136,7 +141,15 @@ def volumes_to(x):
 
 POOLS = [largest_same, largest_ceil, means_ceil, means_same]
 FUNCTIONS = [*POOLS, same_pads, enlarged_to, grown_or_cut, reflected, repeated, pooled_to, strips, one_window]
-FUNCTIONS += [enlarged_same, enlarged_row_and_volume, enlarged_to_another, largest_to, largest_strips, volumes_to]
+FUNCTIONS += [
+    largest_ceil_and_places,
+    enlarged_same,
+    enlarged_row_and_volume,
+    enlarged_to_another,
+    largest_to,
+    largest_strips,
+    volumes_to,
+]
 FUNCTIONS += [folded, positions, divergence, counts, upper, histogram, boxes, priors]
 SIZES = ((2, 4, 6, 5), (1, 4, 8, 8), (3, 4, 3, 9), (2, 4, 7, 3))
 

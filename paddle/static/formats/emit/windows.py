@@ -184,7 +184,9 @@ def _plain(o: ir.Operation) -> bool:
     return 0 < o.op.n <= 3 and fixed(o.params)
 
 
-def _indexed(e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[int], adaptive: bool) -> list[Result]:
+def _indexed(
+    e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[int], adaptive: bool, ceil: bool = False
+) -> list[Result]:  # fmt: skip
     """A pool that gives places, too."""
     n = o.op.n
     rank = max(n, 2)
@@ -192,7 +194,7 @@ def _indexed(e: Emitter, o: ir.Operation, kernel: Any, strides: Any, pads: list[
     values, places = e.call(
         f"max_pool{rank}d_with_index", [x], [kind, kind._replace(dtype="int32")],
         kernel_size=array(i32, _each(kernel, n, 1)), strides=array(i32, _each(strides, n, 1)),
-        paddings=array(i32, pads), global_pooling=flag(False), adaptive=flag(adaptive), ceil_mode=flag(False),
+        paddings=array(i32, pads), global_pooling=flag(False), adaptive=flag(adaptive), ceil_mode=flag(ceil),
     )  # fmt: skip
     return [_restored(e, o, values), e.cast(_restored(e, o, places), o.op.dtype)]
 
@@ -220,16 +222,28 @@ def _padded_first(e: Emitter, o: ir.Operation, kind: str) -> Result | None:
 
 @emits(F.MaxPool)
 def max_pool(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+    if e.reads(o.results[1]):
+        return _max_pool_with_places(e, o)
     if not _plain(o):
-        made = None if e.reads(o.results[1]) else _padded_first(e, o, "max")
+        made = _padded_first(e, o, "max")
         return None if made is None else [made, None]
     kernel, strides, lo, hi, dilations = o.params
     if any(d != 1 for d in dilations):
         return None
-    pads = _pads(lo, hi, o.op.n)
-    if not e.reads(o.results[1]):
-        return [_pool(e, o, "max", kernel, strides, pads), None]
-    return [*_indexed(e, o, kernel, strides, pads, False)] if tuple(lo) == tuple(hi) else None
+    return [_pool(e, o, "max", kernel, strides, _pads(lo, hi, o.op.n)), None]
+
+
+def _max_pool_with_places(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
+    """The operator has the same pads at both ends, and room for a last window in part."""
+    kernel, strides, lo, hi, dilations = o.params
+    if not 0 < o.op.n <= 3 or not fixed(kernel, strides, lo, dilations) or any(d != 1 for d in dilations):
+        return None
+    sizes = o.operands[0].meta.shape[-o.op.n :]  # type: ignore[union-attr]
+    room = [p + -(n + 2 * p - k) % t for n, k, t, p in zip(sizes, kernel, strides, lo, strict=True)]
+    same, ceil = (all(map(dim.same, hi, ends)) for ends in (lo, room))
+    if not same and not ceil:
+        return None
+    return [*_indexed(e, o, kernel, strides, _each(lo, o.op.n, 0), False, not same)]
 
 
 @emits(F.AdaptiveMaxPool)
