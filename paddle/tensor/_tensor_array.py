@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from paddle.tensor._args import axis_of, integer, need_tensor
+from paddle.tensor._args import axis_of, integer, need_tensor, reads_numbers
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import capture_of
@@ -15,9 +15,17 @@ from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction
 from umiak.ir.meta import Meta
+from umiak.ir.tracer import SymTensor
+from umiak.runtime import regions
 from umiak.util.errors import op_error
 
 _STACKED = "stacked"
+
+
+def holds_arrays() -> bool:
+    """Return whether lists that data change are arrays: in programs whose sizes data may decide."""
+    tracer = capture_of()
+    return tracer is not None and regions.resizes(tracer)
 
 
 def arrays_of() -> list[TensorArray]:
@@ -105,6 +113,11 @@ class TensorArray:
 
     def read(self, i: Any, op: str = "array_read") -> Tensor:
         """The tensor at a place."""
+        if _is_unknown(i):
+            if self.data is None:
+                self.be_stacked(self._like())
+            assert self.data is not None
+            return self.data[F.reshape(i, ())]
         at = self._place(i, self.length() - 1, op)
         if self.data is None and type(at) is Sym:
             self.be_stacked(self._like())
@@ -119,6 +132,9 @@ class TensorArray:
         """Set the tensor at a place; one behind the last is appended."""
         self._check(x, op)
         n = self.length()
+        if _is_unknown(i) and not (appends and reads_numbers()):
+            self._write_by_data(x, F.reshape(i, ()), op, appends)
+            return
         at = self._place(i, n if appends else n - 1, op)
         if self.data is None and type(at) is Sym:
             self.be_stacked(Meta(tuple(x.shape), x.dtype))
@@ -132,6 +148,25 @@ class TensorArray:
         self.data = F.concat(
             [_part(self.data, 0, at), F.unsqueeze(x, (0,)), _part(self.data, after, n - after)], axis=0
         )
+
+    def _write_by_data(self, x: Tensor, i: Tensor, op: str, appends: bool) -> None:
+        self.be_stacked(Meta(tuple(x.shape), x.dtype))
+        data = self.data
+        assert data is not None
+
+        def replaced() -> list[Any]:
+            made = F.copy(data)
+            made[i] = x
+            return [made]
+
+        def added() -> list[Any]:
+            return [F.concat([data, F.unsqueeze(x, (0,))], axis=0)]
+
+        if appends:
+            end = F.full(data.shape[0], shape=(), dtype=i.dtype)
+            (self.data,) = regions.cond(F.eq(i, end), added, replaced)
+        else:
+            (self.data,) = replaced()
 
     def _check(self, x: Any, op: str) -> None:
         if need_tensor(x, op).dtype is not self.dtype:
@@ -272,6 +307,17 @@ class TensorArray:
 
     def __repr__(self) -> str:
         return f"TensorArray({self.items if self.data is None else self.data!r})"
+
+
+def separate(data: Tensor) -> list[Tensor]:
+    """Return the items of a tensor as a list, each with memory of its own."""
+    return [F.copy(_item(data, i)) for i in range(data.shape[0])]
+
+
+def _is_unknown(i: Any) -> bool:
+    """Return whether a place is in a tensor whose elements the program alone knows."""
+    tracer = capture_of()
+    return tracer is not None and isinstance(i, SymTensor) and tracer.elements(i) is None
 
 
 def _part(x: Tensor, start: Any, size: Any) -> Tensor:

@@ -67,6 +67,7 @@ class _Half:
     def __init__(
         self,
         tracer: Tracer,
+        o: Operation,
         region: Block,
         wrt: Sequence[int],
         present: Sequence[int],
@@ -75,11 +76,19 @@ class _Half:
     ) -> None:
         """``way``: the condition on sizes under which the region runs, or None."""
         scope = tracer.scope
+        inside = bound_within([o])
         program = Program("", region, [], {}, list(scope.symbols), list(scope.guards), list(scope.checks)).copy()
         _mark_recompute(program)
         self.present = [i for i in present if _continuous(region.outputs[i])]
-        with tracer.on_one_way(), scope.within(way) if way is not None else nullcontext():
-            self.d = derivative(program, wrt, self.present, scope=scope)
+        with tracer.on_one_way():
+            outer = scope.local
+
+            def is_given(condition: Any, message: str) -> bool:
+                # What is required of numbers of the region was required there.
+                return not inside.isdisjoint(symbols_of(condition)) or (outer is not None and outer(condition, message))
+
+            with scope.part(is_given), scope.within(way) if way is not None else nullcontext():
+                self.d = derivative(program, wrt, self.present, scope=scope)
         self.arguments = len(region.arguments)
         self.outputs = len(region.outputs)
         self.own = len(self.d.forward.outputs) - self.outputs
@@ -162,7 +171,7 @@ def _cond(
 ) -> list[Any]:
     wrt = [i for i, need in enumerate(needs[1:]) if need]
     present = [i for i, g in enumerate(grads) if g is not None]
-    halves = [_Half(tracer, r, wrt, present, derivative, way_condition(o, k)) for k, r in enumerate(o.regions)]
+    halves = [_Half(tracer, o, r, wrt, present, derivative, way_condition(o, k)) for k, r in enumerate(o.regions)]
     n = len(o.results)
     own = [list(h.d.forward.outputs[n:]) for h in halves]
     if any(own):
@@ -235,7 +244,7 @@ def _loop(
         wanted |= more
     wrt = sorted(wanted)
     stacks = [(k, of[k]) for k, g in enumerate(grads) if g is not None and k in of and of[k] >= n]
-    half = _Half(tracer, body, wrt, [*(j for j in wrt if j < n), *(j for _, j in stacks)], derivative)
+    half = _Half(tracer, o, body, wrt, [*(j for j in wrt if j < n), *(j for _, j in stacks)], derivative)
     d = half.d
     outputs, base = half.outputs, d.forward.body
     result_of = {j: o.results[k] for k, j in of.items()}

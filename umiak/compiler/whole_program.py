@@ -65,7 +65,7 @@ def lower_fused(
     ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
     """
     inside = bound_within(program.ops)
-    if any(map(reads_number, program.ops)):
+    if any(map(_decides, program.ops)):
         return Lowered(_Pieces(program, backend, inside).flow(wanted, donate), ())
     operations, inputs, results, conditions, donated = _fused(program, wanted, backend, donate)
     if not any(o.regions for o in operations):
@@ -74,6 +74,14 @@ def lower_fused(
     region = _Regions(program, backend, inside, conditions).lower
     flow = control_flow(operations, inputs, results, donated, region, Checks(program).due)
     return Lowered(flow, (), tuple(conditions))
+
+
+def _decides(operation: Operation) -> bool:
+    """Return whether numbers are known only when an operation has run: those that it reads from data, or the sizes of
+    what the ways of a branch leave."""
+    if operation.name == "cond":
+        return any(o.name == "sized" for r in operation.regions for o in r.operations)
+    return reads_number(operation)
 
 
 class _Regions:
@@ -99,7 +107,7 @@ class _Regions:
         wanted = [v if type(v) is Value else None for v in block.outputs]
         known = [*program.guards, *self.conditions, *self.ways]
         body = Program(program.name, block, symbols=program.symbols, guards=known, checks=program.checks)
-        if any(map(reads_number, block.operations)):
+        if any(map(_decides, block.operations)):
             return _Pieces(body, self.backend, self.inside | bound_within(block.operations), region=True).flow(wanted)
         operations, inputs, results, more, _ = _fused(body, wanted, self.backend, {})
         if any(s in self.inside for s in symbols_of(tuple(more))):  # known too late
@@ -126,7 +134,7 @@ class _Pieces:
         program = self.program
         operations = live(program.ops, wanted, effects=True)
         donated = {i: None if j is None else wanted[j] for i, j in (donate or {}).items()}
-        return parted(operations, program.inputs, wanted, donated, reads_number, self.piece, None, self.due)
+        return parted(operations, program.inputs, wanted, donated, _decides, self.piece, None, self.due)
 
     def due(self, operations: Sequence[Operation]) -> tuple[Check, ...]:
         found = self.checks.due(operations)

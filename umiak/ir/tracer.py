@@ -389,8 +389,8 @@ class Tracer:
         return False
 
     def on_one_way(self) -> AbstractContextManager[Any]:
-        """While what belongs to one way of a branch is recorded: what it requires of numbers that data decide is tested
-        there."""
+        """While the gradient of one way of a branch, or of an iteration, is recorded: what it requires of numbers that
+        data decide was required there."""
         return nullcontext()
 
     def read(self, x: SymTensor) -> Any:

@@ -12,6 +12,8 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.ir import sym as dim
+from umiak.ir.expr import compare_eq
 from umiak.ir.meta import Meta
 from umiak.ops._common import shard_string
 from umiak.ops.base import Op, Sample, param, register
@@ -93,6 +95,10 @@ class Sized(Op):
         return tuple(own.get(i, n) for i, n in enumerate(x.shape))
 
     def decompose(self, x, sizes):
+        scope = dim.get_scope()
+        if scope is not None:  # where the program comes here, sizes are those; the other way of a branch has others
+            for axis, n in zip(self.axes, sizes, strict=True):
+                scope.know(compare_eq(x.shape[axis], n))
         return F.copy(F.reshape(x, self._shape(x, sizes)))
 
     def vjp(self, s, g):

@@ -23,6 +23,7 @@ from umiak.autodiff.lookups import lookups
 from umiak.compiler.amp import with_casts
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context, leaf_gradients, tape
+from umiak.core import dtype as dt
 from umiak.core.captured import (
     GIVEN,
     NONE,
@@ -280,6 +281,38 @@ class Capture(Tracer):
         at = stream.words
         stream.words = at + cdiv(words, BLOCK) * BLOCK
         return stream.seed, stream.offset + at
+
+    @contextmanager
+    def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
+        with self.scope.part(self._require), super().region(metas) as made:
+            yield made
+
+    @contextmanager
+    def on_one_way(self) -> Iterator[None]:
+        with self.scope.part(self._is_local):
+            yield
+
+    def _is_local(self, condition: Sym, message: str) -> bool:
+        """Do data decide a condition, or whether the program comes where it is required?"""
+        return (self.static or self.entire) and any(map(self.from_data, (condition, *self.scope.ways)))
+
+    def _require(self, condition: Sym, message: str) -> bool:
+        """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
+        if not self._is_local(condition, message):
+            return False
+        line = self.scope.locate() if self.scope.locate is not None else None
+        place = line if isinstance(line, tuple) else ()
+        F.require(F.full(condition, shape=(), dtype=dt.bool), kind="ValueError", args=(message,), place=place)
+        return True
+
+    def from_data(self, number: Sym) -> bool:
+        return not self.scope.bound.isdisjoint(symbols_of(number))
+
+    def takes_both_ways(self, number: Sym) -> bool:
+        if not (self.static or self.entire) or number.hinted:
+            return False
+        condition = number if number.kind == "bool" else number != 0
+        return type(condition) is not bool and self.scope.decide(condition) is None
 
     def elements(self, x: SymTensor) -> Any:
         """Sizes, constants and what is computed of them."""

@@ -17,7 +17,6 @@ from umiak import ops as F
 from umiak.autodiff.custom import resolve
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.core import context
-from umiak.core import dtype as dt
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
@@ -26,7 +25,6 @@ from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import (
-    Block,
     Operation,
     Program,
     Value,
@@ -173,36 +171,6 @@ class ProgramTracer(Capture):
 
     def keeps(self, x: Tensor) -> bool:
         return not x.persistable
-
-    @contextmanager
-    def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
-        with self.scope.part(self._require), super().region(metas) as made:
-            yield made
-
-    @contextmanager
-    def on_one_way(self) -> Iterator[None]:
-        with self.scope.part(self._is_local):
-            yield
-
-    def _is_local(self, condition: Sym, message: str) -> bool:
-        """Do data decide a condition, or whether the program comes where it is required?"""
-        return any(map(self.from_data, (condition, *self.scope.ways)))
-
-    def _require(self, condition: Sym, message: str) -> bool:
-        """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
-        if not self._is_local(condition, message):
-            return False
-        line = self.scope.locate() if self.scope.locate is not None else None
-        place = line if isinstance(line, tuple) else ()
-        F.require(F.full(condition, shape=(), dtype=dt.bool), kind="ValueError", args=(message,), place=place)
-        return True
-
-    def from_data(self, number: Sym) -> bool:
-        return not self.scope.bound.isdisjoint(symbols_of(number))
-
-    def takes_both_ways(self, number: Sym) -> bool:
-        condition = number if number.kind == "bool" else number != 0
-        return not (number.hinted or type(condition) is bool or self.scope.decide(condition) is not None)
 
     def read(self, x: SymTensor) -> Any:
         """The integer in a tensor of one element."""

@@ -394,9 +394,15 @@ def branch(
     return results[: len(pairs)]
 
 
+def resizes(tracer: Tracer) -> bool:
+    """Return whether data may decide sizes in a program: in static ones, and where a function is one program."""
+    return tracer.static or tracer.entire
+
+
 def joinable(a: Meta, b: Meta) -> bool:
-    """Return whether the two ways of a branch may leave these in one place. In a static program sizes may differ."""
-    if not current().static:
+    """Return whether the two ways of a branch may leave these in one place. Sizes may differ
+    where data may decide them."""
+    if not resizes(current()):
         return alike(a, b)
     return a.dtype is b.dtype and a.weak == b.weak and len(a.shape) == len(b.shape)
 
@@ -404,7 +410,7 @@ def joinable(a: Meta, b: Meta) -> bool:
 def _sizes_of_both(tracer: Tracer, a: Value | None, b: Value | None) -> dict[int, Sym]:
     """By axis, the sizes of the result for what two ways leave where these differ: numbers that data decide. None of
     them in what is no static program, which refuses such ways."""
-    if a is None or b is None or not tracer.static or len(a.meta.shape) != len(b.meta.shape):
+    if a is None or b is None or not resizes(tracer) or len(a.meta.shape) != len(b.meta.shape):
         return {}
     known = tracer.scope.simplify
     sizes = enumerate(zip(a.meta.shape, b.meta.shape, strict=True))
@@ -488,7 +494,7 @@ class _Loop:
         """Note where the body leaves a leaf of another size, in a static program: for usual sizes, or by numbers that
         it reads itself (``inside``). Other sizes are required to stay."""
         before = self.type(i)
-        if not self.tracer.static or len(before.shape) != len(after.shape):
+        if not resizes(self.tracer) or len(before.shape) != len(after.shape):
             return False
         known = self.tracer.scope.simplify
         found = False

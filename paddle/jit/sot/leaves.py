@@ -28,6 +28,7 @@ from paddle.nn.layer._hooks import HookRemoveHelper
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from paddle.static.nn.control_flow import case, cond, switch_case, while_loop
+from paddle.tensor._tensor_array import TensorArray
 from paddle.utils.nested import map_structure
 from umiak import ops as F
 from umiak.core.context import current, no_grad_guard
@@ -161,10 +162,11 @@ def _has_state(sim: Simulator, x: Any) -> bool:
 
 
 def _state_of(sim: Simulator, owner: Any) -> ObjectState | None:
-    """The state of an object of the library from outside, which a call must leave as they are."""
+    """The state of an object of the library from outside, which a call must leave as they are. That of arrays is one
+    of the program."""
     if (
         owner is None
-        or isinstance(owner, (Tensor, Layer, type, ModuleType, Optimizer))
+        or isinstance(owner, (Tensor, Layer, type, ModuleType, Optimizer, TensorArray))
         or not is_library(type(owner).__module__)
     ):
         return None

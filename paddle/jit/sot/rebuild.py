@@ -35,6 +35,7 @@ from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, Tens
 from paddle.jit.sot.translation import package
 from paddle.jit.source.values import Conditional, Unusable
 from paddle.jit.specs import positions_of
+from paddle.tensor._tensor_array import TensorArray, separate
 from umiak.core.context import no_grad_guard
 from umiak.core.direct import Direct
 from umiak.core.eager import apply
@@ -247,6 +248,14 @@ class Rebuilder:
         if kind in ITERATORS:
             name = self._known[id(x)] = self.variable(f"new({self.names.name(kind)})")
             self.filling += [f"{name}.{slot} = {self.value(getattr(x, slot))}" for slot in kind.__slots__]
+            return name
+        if kind is TensorArray:  # whose length is known by now
+            made = (
+                f"{self.names.name(separate)}({self.value(x.data)})"
+                if x.data is not None
+                else f"[{self._items(x.items)}]"
+            )
+            name = self._known[id(x)] = self.variable(made)
             return name
         if kind is ElementCount:
             name = self._known[id(x)] = self.variable(f"{self.names.name(count_of)}({int(x)}, {self.value(x())})")
