@@ -245,3 +245,42 @@ op(
     dtype=lambda x, *others: x,
     weight=0.3,
 )
+
+
+def listed(d: Draw) -> Proposal:
+    """Values ``[batch, heads, rows, dim]`` and the keys that are listed for each row, some of them twice, for some rows
+    none; known, or data of the program."""
+    found = [x for x in d.names() if len(d.shape(x)) == 4 and fixed(d, x, 0, 1, 2) and 0 not in d.shape(x)]
+    found = [x for x in found if d.dtypes[x] in ("float32", "float64")]
+    if not found and d.floating not in ("float32", "float64"):
+        raise Refused
+    q = d.choose(found) if found and d.chance(0.6) else d.input([1, d.choose((1, 2)), 3, d.choose((2, 4))])
+    batch, heads, rows, _ = d.shape(q)
+    if batch * heads * rows > 24:
+        raise Refused
+    keys = [
+        [[d.integer(0, rows - 1) for _ in range(d.integer(0, 3))] for _ in range(rows)] for _ in range(batch * heads)
+    ]
+    most = max(1, *(sum(map(len, head)) for head in keys))
+    offsets = [[sum(map(len, head[:i])) for i in range(rows + 1)] for head in keys]
+    columns = [[k for row in head for k in row] for head in keys]
+    columns = [c + [0] * (most - len(c)) for c in columns]
+    counts = [[[row.count(j) for j in range(rows)] for row in head] for head in keys]
+    unknown = " + ({0}.detach().sum() * 0).astype('int32')" if d.chance(0.5) else ""
+    attributes = {
+        name: f"paddle.to_tensor({x}, 'int32').reshape([{batch}, {heads}, -1]){unknown}"
+        for name, x in (("offsets", offsets), ("columns", columns))
+    }
+    attributes["counts"] = f"torch.tensor({counts}).reshape([{batch}, {heads}, {rows}, {rows}])"
+    return Proposal((q, d.like(q), d.like(q)), attributes)
+
+
+op(
+    "listed_attention",
+    "F.sparse_attention({0}, {1}, {2}, {offsets}, {columns})",
+    "L.attend(*(x.transpose(1, 2) for x in ({0}, {1}, {2})), seen=({counts} > 0), "
+    "added=torch.log({counts}.clamp(min=1).double()))[0].transpose(1, 2)",
+    listed,
+    dtype=lambda q, *others: q,
+    weight=0.6,
+)
