@@ -57,7 +57,7 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
     for x in given:
         if need_tensor(x, "create_array", "each item").dtype is not wanted:
             raise op_error(TypeError, "create_array", f"tensors of {wanted.name}", x.dtype.name)
-    return TensorArray(wanted, given) if holds_arrays() else given
+    return TensorArray(wanted, given) if holds_arrays() else given  # type: ignore[return-value]
 
 
 @public("paddle.tensor")
@@ -132,7 +132,7 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
         [paddle.Size([1]), paddle.Size([2])]
     """
     if array is None and holds_arrays():
-        array = TensorArray(need_tensor(x, "array_write").dtype)
+        array = TensorArray(need_tensor(x, "array_write").dtype)  # type: ignore[assignment]
     if isinstance(array, TensorArray):
         array.write(x, i)
         return array
@@ -168,7 +168,7 @@ def tensor_array_to_tensor(
         ([[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], [1, 2])
     """
     array = input if isinstance(input, TensorArray) else _need_list(input, "tensor_array_to_tensor")
-    joined = stack(array, axis) if use_stack else concat(array, axis)  # type: ignore[arg-type]
+    joined = stack(array, axis) if use_stack else concat(array, axis)
     if isinstance(array, TensorArray):
         return joined, array.sizes(None if use_stack else axis)
     sizes = [1 if use_stack else x.shape[axis] for x in array]

@@ -72,7 +72,7 @@ def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: 
         >>> paddle.concat([paddle.to_tensor([[1, 2]]), paddle.to_tensor([[3, 4], [5, 6]])]).tolist()
         [[1, 2], [3, 4], [5, 6]]
     """
-    if type(x) is TensorArray:
+    if isinstance(x, TensorArray):
         return x.concat(axis)
     xs = need_one_dtype(need_tensors(x, "concat"), "concat")
     n = xs[0].ndim
@@ -111,7 +111,7 @@ def stack(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: T
         >>> paddle.stack([paddle.ones([2]), paddle.zeros([2])], axis=1).tolist()
         [[1.0, 0.0], [1.0, 0.0]]
     """
-    if type(x) is TensorArray:
+    if isinstance(x, TensorArray):
         return x.stack(axis)
     xs = need_one_dtype(need_tensors(x, "stack"), "stack")
     n = xs[0].ndim + 1

@@ -249,7 +249,7 @@ def _loop(
     outputs, base = half.outputs, d.forward.body
     result_of = {j: o.results[k] for k, j in of.items()}
 
-    growing = _Growing(o, half) if type(op) is While and (op.grown or op.packed) else None
+    growing = _Growing(o, half) if type(op) is While and (op.grown or op.ragged) else None
     # What is saved: constants as they are, slices as the operand that they are of, everything else as a stack.
     extra: list[Value] = list(base.outputs[outputs:])  # type: ignore[arg-type]
     base.outputs = base.outputs[:outputs]
@@ -394,12 +394,13 @@ class _Growing:
         axes = {j: [a for i, a in zip(o.op.grown, o.op.axes, strict=True) if i == j] for j in carried}
         first = [g if (g := grads[j]) is not None else _zeros(o.results[j]) for j in carried]
         first += [_zeros(o.operands[i]) for i in constants]
+        given: list[tuple[str, Any]]
         given = [("part", of[id(yielded[x])]) if kind == "own" else (kind, x) for kind, x in where]
         given = [("part", x) if kind == "slice" else (kind, x) for kind, x in given]
         given += [("carried", j) for j in carried if j in half.present]
         given += [("gradient", k) for k, j in stacks if j in half.present]
         read = [x for kind, x in given if kind in ("part", "invariant")]
-        read += [grads[k].value for kind, k in given if kind == "gradient"]  # type: ignore[union-attr]
+        read += [grads[k].value for kind, k in given if kind == "gradient"]
         outside, _ = _distinct([*read, *(of[id(v)] for v in sizes.values()), *ends.values()])
         now = {(at, a): tracer.scope.number() for at, j in enumerate(carried) for a in axes[j]}
         place = tracer.scope.number()
@@ -440,9 +441,9 @@ class _Growing:
             inputs = []
             for kind, x in given:
                 if kind == "carried":
-                    inputs.append(_resized(own[x], axes[x], body.outputs[x].meta))  # type: ignore[union-attr]
+                    inputs.append(_resized(own[x], axes[x], body.outputs[x].meta))
                 elif kind == "gradient":
-                    inputs.append(part(grads[x].value, x))  # type: ignore[union-attr]
+                    inputs.append(part(grads[x].value, x))
                 elif kind == "part":
                     inputs.append(part(x, x.index))
                 else:
@@ -475,7 +476,7 @@ class _Growing:
             Meta((packed[before + i],) if before + i in packed else (trips, *v.meta.shape), v.meta.dtype)
             for i, v in enumerate(added)
         ]
-        o.op = While(carried=self.n, grown=o.op.grown, axes=o.op.axes, packed=(*o.op.packed, *packed))
+        o.op = While(carried=self.n, grown=o.op.grown, axes=o.op.axes, ragged=(*o.op.ragged, *packed))
         o.params = (trips, index, (*sizes, *packed.values()))
         return _extend(tracer, o, [*o.regions[:-1], body], added, metas)
 

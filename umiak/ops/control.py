@@ -104,14 +104,14 @@ class While(Loop):
     number too.
 
     The carried values ``grown`` may have another size along ``axes`` in each iteration: ``sizes`` are what the regions
-    have for these, then as many for what they are at the end. The stacks ``packed``, of what has other sizes in each
+    have for these, then as many for what they are at the end. The stacks ``ragged``, of what has other sizes in each
     iteration, have one axis: the elements of all iterations behind one another, whose numbers come last in ``sizes``.
     """
 
     binds = ("trips", "index", "sizes")
     grown: tuple = ()
     axes: tuple = ()
-    packed: tuple = ()
+    ragged: tuple = ()
     trips: int = param("int", 0)
     index: int = param("int", 0)
     sizes: tuple = param("ints", ())
@@ -124,8 +124,8 @@ class While(Loop):
         *xs, trips, _, sizes = args
         (condition_takes, condition), (body_takes, body) = regions
         n, k = self.carried, len(self.grown)
-        if len(sizes) != 2 * k + len(self.packed):
-            self.fail(ValueError, f"{2 * k + len(self.packed)} sizes of what grows", sizes)
+        if len(sizes) != 2 * k + len(self.ragged):
+            self.fail(ValueError, f"{2 * k + len(self.ragged)} sizes of what grows", sizes)
         now = self.resized(xs, sizes[:k])
         self.takes("arguments of the condition", now, condition_takes)
         self.takes("arguments of the body", now, body_takes)
@@ -133,7 +133,7 @@ class While(Loop):
             self.fail(TypeError, "a bool with one element from the condition", list(condition))
         self.takes("carried values of the body", now[:n], self.resized(body[:n], sizes[:k]))
         stacks = list(self.stacks(trips, body[n:]))
-        for i, size in zip(self.packed, sizes[2 * k :], strict=True):
+        for i, size in zip(self.ragged, sizes[2 * k :], strict=True):
             stacks[i] = Meta((size,), stacks[i].dtype)
         return (*self.resized(xs[:n], sizes[k : 2 * k]), Meta((), dt.int64), *stacks)
 

@@ -119,7 +119,7 @@ def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     condition, body = part.regions
     n, k = o.op.carried, len(o.op.grown)
     carried, rest = xs[:n], xs[n:]
-    stacks = _Stacks(part, n + 1, o.op.packed)
+    stacks = _Stacks(part, n + 1, o.op.ragged)
     count = 0
 
     def measure(symbols: Sequence[Any]) -> None:

@@ -39,7 +39,7 @@ def may_grow(place: Place, *states: Any) -> bool:
 @contextmanager
 def within(places: Sequence[Place]) -> Iterator[None]:
     """While a statement is traced that may change these places."""
-    statements = current().statements  # type: ignore[attr-defined]
+    statements = current().statements
     statements.append(places)
     try:
         yield
@@ -51,7 +51,7 @@ def grow(grows: Grows, where: str, known: set[Any]) -> None:
     """Have an array in place of a list from here on, which is before the statement at ``where``: the outermost one
     before which the list was there. ``known``: the symbols that there are."""
     place, name = grows.place, grows.place.name
-    for places in current().statements:  # type: ignore[attr-defined]
+    for places in current().statements:
         if any(isinstance(p, Contents) and p.container is place.container for p in places):
             raise grows
     before = place.get()
@@ -64,6 +64,7 @@ def grow(grows: Grows, where: str, known: set[Any]) -> None:
             f"[to_static] requires a list whose length a loop or branch on tensors decides to be made in the function "
             f"itself, got {name!r} from outside at {where}"
         )
+    assert like.dtype is not None
     array = TensorArray(like.dtype, [number(x, like.dtype) for x in before])
     array.be_stacked(like)
     for holder in place.holders:
