@@ -69,7 +69,7 @@ def _makers(v: Value, made: Mapping[int, Operation]) -> list[Operation]:
 
 
 def _work(o: Operation) -> float:
-    """What an operation costs for each element."""
+    """Return the cost of an operation for each element."""
     if not o.op.elementwise:
         return 0.0
     return COSTS.get(o.name, 1) * max(dtype_of(v).bits for v in (*o.values, *o.results)) / WORD
