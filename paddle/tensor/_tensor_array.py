@@ -16,7 +16,6 @@ from umiak.ir import sym as dim
 from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import SymTensor
-from umiak.runtime import regions
 from umiak.util.errors import op_error
 
 _STACKED = "stacked"
@@ -25,7 +24,7 @@ _STACKED = "stacked"
 def holds_arrays() -> bool:
     """Return whether lists that data change are arrays: in programs whose sizes data may decide."""
     tracer = capture_of()
-    return tracer is not None and regions.resizes(tracer)
+    return tracer is not None and (tracer.static or tracer.entire)
 
 
 def arrays_of() -> list[TensorArray]:
@@ -150,14 +149,16 @@ class TensorArray:
         )
 
     def _write_by_data(self, x: Tensor, i: Tensor, op: str, appends: bool) -> None:
+        from umiak.runtime import regions  # with all that captures functions, which few programs need
+
         self.be_stacked(Meta(tuple(x.shape), x.dtype))
         data = self.data
         assert data is not None
 
         def replaced() -> list[Any]:
-            made = F.copy(data)
-            made[i] = x
-            return [made]
+            items = F.copy(data)
+            items[i] = x
+            return [items]
 
         def added() -> list[Any]:
             return [F.concat([data, F.unsqueeze(x, (0,))], axis=0)]

@@ -142,7 +142,6 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
     return array
 
 
-@public("paddle.tensor.manipulation", usual=False)
 def tensor_array_to_tensor(
     input: list, axis: int = 1, use_stack: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:

@@ -433,8 +433,10 @@ class _Growing:
                 if not self.varies(like):
                     return row(v)
                 shape = like.meta.shape  # type: ignore[union-attr]
-                found = _part(tracer, stands[id(v)], starts[dim.product(shape)], substitute(dim.product(shape), there))
-                return F.reshape(found, shape=substitute(shape, there))
+                elements = _part(
+                    tracer, stands[id(v)], starts[dim.product(shape)], substitute(dim.product(shape), there)
+                )
+                return F.reshape(elements, shape=substitute(shape, there))
 
             own = dict(zip(carried, arguments, strict=False))
             sums = dict(zip(constants, arguments[len(carried) :], strict=False))
@@ -449,9 +451,9 @@ class _Growing:
                 else:
                     inputs.append(stands[id(x)])
             half.d = dataclasses.replace(half.d, backward=half.d.backward.substitute(there))
-            found = dict(zip(wrt, half.record(tracer, [x.value for x in inputs]), strict=True))
-            yields: list[Any] = [g if (g := found[j]) is not None else _zeros(body.arguments[j]) for j in carried]
-            yields += [sums[i] if found[i] is None else F.add(sums[i], found[i]) for i in constants]
+            of_inputs = dict(zip(wrt, half.record(tracer, [x.value for x in inputs]), strict=True))
+            yields: list[Any] = [g if (g := of_inputs[j]) is not None else _zeros(body.arguments[j]) for j in carried]
+            yields += [sums[i] if of_inputs[i] is None else F.add(sums[i], of_inputs[i]) for i in constants]
             block.outputs = [y.value for y in yields]
         op = While(carried=len(first), grown=tuple(at for at, _ in now), axes=tuple(a for _, a in now))
         ends_of = tuple(tracer.scope.number() for _ in now)

@@ -20,7 +20,7 @@ from umiak.runtime.regions import number, resizes
 
 
 class Grows(Exception):
-    """What a list or an array holds differs from way to way in more than its elements: ``items`` are some of it."""
+    """A list, or an array, holds more on one way than on another: ``items`` are some of it."""
 
     def __init__(self, place: Contents, items: Sequence[Any]) -> None:
         super().__init__()

@@ -47,7 +47,7 @@ class Arrays:
 
     @contextmanager
     def apart(self) -> Iterator[None]:
-        """What is done inside is undone behind."""
+        """Undo what is done inside."""
         try:
             yield
         finally:
