@@ -22,7 +22,7 @@ BILINEAR = {"bmm", "dot", "einsum", "kron", "matmul", "mv"}
 
 
 def by_parts(g: Builder, rule: Rule, call: Call) -> Any:
-    """What a rule of real numbers gives of complex ones."""
+    """The results of a rule of real numbers for complex ones."""
     count = len(call.operands[0]) if isinstance(call.operands[0], list) else 2
     if call.name.removesuffix("_") in LINEAR or count == 1:
         return _joined(g, *(rule(g, _call(call, [_part(g, x, i) for x in call.operands])) for i in range(2)))

@@ -58,11 +58,17 @@ def _bad(item: Any) -> Exception:
 
 
 def _int(i: Any, n: Any, axis: int) -> Any:
-    if type(i) is Sym and _is_of_data(i) and dim.le(-n, i) and dim.lt(i, n):
+    if type(i) is Sym and _is_of_data(i):
+        if not (dim.le(-n, i) and dim.lt(i, n)):
+            raise _out_of_range(i, n, axis)
         return dim.where(i < 0, i + n, i)
     if i < -n or i >= n:
-        raise op_error(IndexingError, "getitem", f"an index from {-n} to {n - 1} on axis {axis}", i)
+        raise _out_of_range(i, n, axis)
     return i + n if i < 0 else i
+
+
+def _out_of_range(i: Any, n: Any, axis: int) -> Exception:
+    return op_error(IndexingError, "getitem", f"an index from {-n} to {n - 1} on axis {axis}", i)
 
 
 def _is_of_data(i: Sym) -> bool:

@@ -1,4 +1,4 @@
-"""Factors of small matrices, computed in 64 bits: eliminated and reflected column by column, or turned plane by plane.
+"""Factors of small matrices, computed in 64 bits: eliminated and reflected column by column, or rotated plane by plane.
 
 G. Golub, C. Van Loan, Matrix Computations, 3.4, 5.1 and 8.5. Factors that are not unique may differ by signs.
 """
@@ -156,7 +156,7 @@ def qr(g: Builder, o: Call) -> tuple[Value, Value]:
     return g.cast(q, o[0].dtype), g.cast(r, o[0].dtype)
 
 
-# --- planes that are turned -------------------------------------------------------------------------------------------
+# --- planes that are rotated ----------------------------------------------------------------------------------------
 
 _SWEEPS = 10  # after which nothing is left beside the diagonal, for the sizes here
 
@@ -170,7 +170,7 @@ def symmetric(g: Builder, x: Value, descending: bool = False) -> tuple[Value, Va
         unit = np.eye(n)
         first, second = (g.constant(np.stack([unit[p[i]][None] for p in pairs]), x.dtype) for i in range(2))
 
-        def turned(k: Value, states: Sequence[Value]) -> tuple[None, list[Value]]:
+        def rotated(k: Value, states: Sequence[Value]) -> tuple[None, list[Value]]:
             a, v = states
             at = g.node("Mod", k, len(pairs))
             p, q = (known(g.node("Gather", t, at, axis=0), [1, n]) for t in (first, second))
@@ -184,11 +184,13 @@ def symmetric(g: Builder, x: Value, descending: bool = False) -> tuple[Value, Va
             c = 1.0 / g.node("Sqrt", t * t + 1.0)
             s = t * c
             plane = _product(g, down, p) + _product(g, across, q)
-            turn = g.constant(unit, x.dtype) + (c - 1.0) * plane + s * (_product(g, down, q) - _product(g, across, p))
-            turn = known(turn, a.sizes)
-            return None, [_product(g, transposed(g, turn), a, turn), _product(g, v, turn)]
+            rotation = (
+                g.constant(unit, x.dtype) + (c - 1.0) * plane + s * (_product(g, down, q) - _product(g, across, p))
+            )
+            rotation = known(rotation, a.sizes)
+            return None, [_product(g, transposed(g, rotation), a, rotation), _product(g, v, rotation)]
 
-        x, vectors = repeated(g, _SWEEPS * len(pairs), [x, vectors], turned)
+        x, vectors = repeated(g, _SWEEPS * len(pairs), [x, vectors], rotated)
     values = reduce(g, "Sum", known(x * g.constant(np.eye(n), x.dtype), x.sizes), [-1])
     values, order = g.node("TopK", values, g.ints([n]), outputs=2, axis=rank - 2, largest=int(descending))
     order = unsqueeze(g, known(order, [-1] * (rank - 1)), [rank - 2])

@@ -137,7 +137,7 @@ def _hurwitz(g: Builder, x: Value, s: int) -> Value:
 
 # --- modified Bessel functions ----------------------------------------------------------------------------------------
 
-_SPLIT, _TERMS, _FAR_TERMS = 16.0, 48, 20
+_SPLIT, _NEAR_TERMS, _FAR_TERMS = 16.0, 48, 20
 
 
 @rule("i0", "i0e", "i1", "i1e")
@@ -146,7 +146,7 @@ def bessel(g: Builder, o: Call) -> Value:
     a = g.node("Abs", x)
     # (x / 2)^order times the sum of (x² / 4)^k / (k! (k + order)!)
     near = g.node("Min", a, g.constant(_SPLIT, EXACT))
-    series = [1 / (math.factorial(k) * math.factorial(k + order)) for k in range(_TERMS)]
+    series = [1 / (math.factorial(k) * math.factorial(k + order)) for k in range(_NEAR_TERMS)]
     small = horner(near * near * 0.25, series[::-1])
     small = small * near * 0.5 if order else small
     # exp(x) / sqrt(2 pi x) times a series in 1 / x

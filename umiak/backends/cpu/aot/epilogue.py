@@ -1,4 +1,4 @@
-"""What follows a matmul or a convolution, done to each part of its result while that lies in the cache."""
+"""Epilogues of matmuls and convolutions, done to each part of a result while that lies in the cache."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ class _Planner:
             self.kernel(o, [o], list(dict.fromkeys(o.values)), o.results)
 
     def epilogue(self, op: Any, extras: Sequence[Any]) -> Epilogue:
-        """What follows in the same step."""
+        """The epilogue that the step does, too."""
         if type(op) is not FusedEpilogue:
             return NOTHING
         return epilogue_of(op.steps, [self.dense(self.places[v]) for v in extras])
