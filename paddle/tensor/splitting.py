@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from operator import index
 from typing import Any
 
 from paddle._public import public
@@ -265,7 +266,7 @@ def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
     """
     x = need_tensor(input, "unbind", "input")
     k = axis_of(axis, x.ndim, "unbind")
-    n = x.shape[k]
+    n = index(x.shape[k])
 
     cut, drop = _SLICE[((k,),)], _SQUEEZE[((k,),)]
     parts = [apply(cut, (x,), ((i,), (1,), (1,))) for i in range(n)]

@@ -49,6 +49,16 @@ def by_number(x, y):
     return x[:n] * scale + (y.sum() if odd else y.mean())
 
 
+def taken_apart(x, y):
+    """In its way a size is a number, of which functions make so many results."""
+    if x.shape[0] == 3:
+        a, b, c = x.unbind(0)
+        return a + b * c + y.sum()
+    if x.shape[0] == 2:
+        return sum(x[i] * i for i in range(x.shape[0])) + y.mean()
+    return x.sum(0) + y.sum()
+
+
 def early_return(x, y):
     if x.shape[0] > 3:
         return x.sum(0) * y.sum()
@@ -180,8 +190,8 @@ class OfADict:
 
 
 FUNCTIONS = [
-    by_statement, by_remainder, by_expression, by_number, early_return, other_sizes, one_way_needs_a_size, equal_sizes,
-    equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags, halved, counted, left_early, left_by_size,
+    by_statement, by_remainder, by_expression, by_number, taken_apart, early_return, other_sizes,
+    one_way_needs_a_size, equal_sizes, equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags, halved, counted, left_early, left_by_size,
 ]  # fmt: skip
 
 

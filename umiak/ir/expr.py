@@ -37,6 +37,14 @@ def _no_scope(condition: Sym) -> bool:
 # Slot: how `bool(condition)` is decided. Filled by umiak.ir.scope, which knows guards.
 decide_truth: Callable[[Sym], bool] = _no_scope
 
+
+def _nothing_known(value: Sym) -> int | float | None:
+    return None
+
+
+# Slot: the number that a value is where the code at hand runs, as behind ``if n == 3:``; None where it is open.
+number_here: Callable[[Sym], int | float | None] = _nothing_known
+
 _table: WeakValueDictionary[tuple, Sym] = WeakValueDictionary()
 _lock = threading.RLock()  # a finaliser may run, and build a node, while one is being built
 
@@ -122,6 +130,18 @@ class Sym:
     def __bool__(self) -> bool:
         return decide_truth(self if self.kind == "bool" else ne(self, 0))  # type: ignore[arg-type]
 
+    def __index__(self) -> int:
+        n = number_here(self) if self.kind == "int" else None
+        return self._refuse() if n is None else int(n)
+
+    def __int__(self) -> int:
+        n = number_here(self)
+        return self._refuse() if n is None else int(n)
+
+    def __float__(self) -> float:
+        n = number_here(self)
+        return self._refuse() if n is None else float(n)
+
     def _refuse(self) -> Any:
         raise NumberUnknown(
             self,
@@ -129,8 +149,6 @@ class Sym:
             "functions of umiak.ir.sym, or ask sym.known(value), which answers None here. Where a function needs the "
             "number in static mode, declare the size in paddle.static.data",
         )
-
-    __int__ = __index__ = __float__ = _refuse
 
     # fmt: off
     def __add__(self, o: Any) -> Any: return add(self, o) if is_number(o) else NotImplemented

@@ -152,10 +152,16 @@ class Scope:
             return True
         if condition.op == "and" and all(self.decide(c) for c in condition.args):
             return True
-        if self._narrowed:
-            narrow = substitute(substitute(condition, self._narrowed), self._narrowed)
-            return None if type(narrow) is Sym else bool(narrow)
-        return None
+        narrow = self.known_number(condition)
+        return None if narrow is None else bool(narrow)
+
+    def known_number(self, value: Sym) -> int | float | None:
+        """Return the number or the truth of a value where the part runs that is being recorded; None where it is
+        open."""
+        value = self.simplify(value)
+        if type(value) is Sym and self._narrowed:
+            value = substitute(substitute(value, self._narrowed), self._narrowed)
+        return None if type(value) is Sym else value
 
     def guard(self, condition: Sym) -> bool:
         """Settle a hinted condition by its hint, and record that the program relies on it."""
@@ -493,4 +499,10 @@ def require(condition: Bool, message: str) -> None:
         raise DimError(message)
 
 
+def _number_here(value: Sym) -> int | float | None:
+    scope = get_scope()
+    return None if scope is None else scope.known_number(value)
+
+
 expr.decide_truth = truth
+expr.number_here = _number_here

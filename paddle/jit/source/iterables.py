@@ -12,6 +12,7 @@ from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir import expr
 from umiak.ir.expr import Sym
 from umiak.runtime.regions import number
 
@@ -160,12 +161,17 @@ def as_traced(x: Any) -> Traced | None:
 
 def range_(*bounds: Any) -> Any:
     """``range``."""
-    if not any(is_unknown(n) or type(n) is Sym for n in bounds):
+    if not any(is_unknown(n) or _is_open(n) for n in bounds):
         return builtins.range(*bounds)
     if len(bounds) > 3:
         raise TypeError(f"range expected at most 3 arguments, got {len(bounds)}")
     first, stop = (0, bounds[0]) if len(bounds) == 1 else bounds[:2]
     return Range(first, stop, bounds[2] if len(bounds) == 3 else 1)
+
+
+def _is_open(n: Any) -> bool:
+    """Return whether a bound is symbolic, and no number where the code runs."""
+    return type(n) is Sym and expr.number_here(n) is None
 
 
 def enumerate_(iterable: Any, start: Any = 0) -> Any:
