@@ -191,7 +191,8 @@ class OfADict:
 
 FUNCTIONS = [
     by_statement, by_remainder, by_expression, by_number, taken_apart, early_return, other_sizes,
-    one_way_needs_a_size, equal_sizes, equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags, halved, counted, left_early, left_by_size,
+    one_way_needs_a_size, equal_sizes, equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags,
+    halved, counted, left_early, left_by_size,
 ]  # fmt: skip
 
 

@@ -158,10 +158,10 @@ class Scope:
     def known_number(self, value: Sym) -> int | float | None:
         """Return the number or the truth of a value where the part runs that is being recorded; None where it is
         open."""
-        value = self.simplify(value)
-        if type(value) is Sym and self._narrowed:
-            value = substitute(substitute(value, self._narrowed), self._narrowed)
-        return None if type(value) is Sym else value
+        found: Any = self.simplify(value)
+        if type(found) is Sym and self._narrowed:
+            found = substitute(substitute(found, self._narrowed), self._narrowed)
+        return None if type(found) is Sym else found
 
     def guard(self, condition: Sym) -> bool:
         """Settle a hinted condition by its hint, and record that the program relies on it."""
