@@ -499,7 +499,6 @@ def report(x):
 @pytest.mark.parametrize(
     ("what", "message"),
     [
-        ("item", "not known while the program is traced"),
         ("numpy", "not known while the program is traced"),
         ("draw", r"a call of RandomState.rand \(.* in forward\)"),
         ("in place", "Written returns an input that it changed in place"),

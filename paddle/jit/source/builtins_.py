@@ -12,7 +12,7 @@ from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.iterables import Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, are_integers, or_
-from paddle.jit.source.values import asked, in_region, is_unknown, truth
+from paddle.jit.source.values import array_of, asked, in_region, is_unknown, truth
 from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
@@ -20,6 +20,8 @@ from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir import sym
 from umiak.ir.sym import Sym
+from umiak.ir.tracer import DataUnknown
+from umiak.runtime.capture import CaptureError
 from umiak.util import pytree
 
 
@@ -49,12 +51,23 @@ def _float(*args: Any) -> Any:
     return float(*args)
 
 
+def item_of(x: Tensor, *at: int) -> Any:
+    """``x.item(*at)``: a number where it is known, otherwise a tensor of one element, which has no history either."""
+    try:
+        return x.item(*at)
+    except (DataUnknown, CaptureError):
+        if not at:
+            return _one("item", x).detach()
+        return (x.flatten() if len(at) == 1 else x)[at].detach()
+
+
 def _bool(*args: Any) -> Any:
     x = asked(args[0]) if len(args) == 1 else None
     return truth(x) if is_unknown(x) else bool(*args)
 
 
 def _len(x: Any) -> Any:
+    x = array_of(x)
     if is_unknown(x) and x.ndim:
         return x.shape[0]
     return x.length() if isinstance(x, (Traced, TensorArray)) else len(x)
@@ -64,6 +77,14 @@ def _sum(x: Any, /, start: Any = 0) -> Any:
     if isinstance(x, TensorArray) and x.data is not None:
         return F.sum(x.data, axes=(0,)) + start
     return sum(x, start)
+
+
+def _isinstance(x: Any, kinds: Any, /) -> bool:
+    return issubclass(list, kinds) if type(x) is TensorArray else isinstance(x, kinds)
+
+
+def _type(*args: Any, **kwargs: Any) -> Any:
+    return list if len(args) == 1 and type(args[0]) is TensorArray else type(*args, **kwargs)
 
 
 def are_open_sizes(those: Any) -> bool:
@@ -141,7 +162,9 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
     if f is builtins.print:
         return True
     if f in (int, float, bool, len):
-        return len(args) == 1 and (is_unknown(args[0]) or isinstance(args[0], (Traced, TensorArray)))
+        return len(args) == 1 and (is_unknown(args[0]) or isinstance(array_of(args[0]), (Traced, TensorArray)))
+    if f in (isinstance, type):
+        return type(args[0]) is TensorArray
     if f is sum:
         return bool(args) and isinstance(args[0], TensorArray)
     if f is range:
@@ -158,5 +181,5 @@ TABLE: dict[int, Callable[..., Any]] = {
     id(builtins.print): _print, id(int): _int, id(float): _float, id(bool): _bool, id(len): _len,
     id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
     id(min): _extreme(min, _smaller, sym.minimum), id(max): _extreme(max, _larger, sym.maximum),
-    id(all): _all, id(any): _any, id(sum): _sum,
+    id(all): _all, id(any): _any, id(sum): _sum, id(isinstance): _isinstance, id(type): _type,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from types import CellType, FunctionType, MethodType
 from typing import Any
 
 from paddle.jit.ignored import is_ignored
-from paddle.jit.source.builtins_ import TABLE
+from paddle.jit.source.builtins_ import TABLE, item_of
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
 from paddle.jit.source.show import note
@@ -17,6 +17,7 @@ from paddle.jit.source.values import tracing
 from paddle.nn.layer._hooks import call_with_hooks
 from paddle.nn.layer.container import Sequential
 from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
 
 # Packages whose functions are called as they are.
 _KEPT = {"paddle", "umiak", "numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
@@ -27,7 +28,11 @@ def call(f: Any) -> Any:
     if not tracing():
         return f
     known = TABLE.get(id(f))
-    return known if known is not None else converted(f)
+    if known is not None:
+        return known
+    if isinstance(f, MethodType) and isinstance(f.__self__, Tensor) and f.__name__ == "item":
+        return functools.partial(item_of, f.__self__)
+    return converted(f)
 
 
 def converted(f: Any) -> Any:
