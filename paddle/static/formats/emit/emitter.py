@@ -114,7 +114,7 @@ class Emitter:
         self.scope = scope_of(program)
         self._unwritten: list[Check] = []  # conditions on numbers that are not there yet
         self._met = 0  # how many of the scope's were looked at
-        self.values: dict[int, Result] = {}
+        self.values: ChainMap[int, Result] = ChainMap()  # of this block, then of those around it
         self._read: set[int] = set()  # values and numbers that something reads
         self._counted: set[Sym] = set()
         self._numbers, self._arguments = count(1), count(-1, -1)
@@ -601,15 +601,15 @@ class Emitter:
     @contextmanager
     def region(self, arguments: Iterable[TensorType] = ()) -> Iterator[Block]:
         """Operations go to a block of an operation. It may use the values of those around it."""
-        outer, known = self.block, self._known
+        outer, known, values = self.block, self._known, self.values
         self.block = Block([Result(next(self._arguments), t) for t in arguments])
         for x in self.block.arguments:
             self.flowing(x)
-        self._known = known.new_child()
+        self._known, self.values = known.new_child(), values.new_child()
         try:
             yield self.block
         finally:
-            self.block, self._known = outer, known
+            self.block, self._known, self.values = outer, known, values
 
     @contextmanager
     def on_way(self, condition: Any) -> Iterator[None]:
