@@ -44,10 +44,33 @@ class TensorArray:
     def __init__(self, dtype: DType, items: Iterable[Tensor] = ()) -> None:
         self.dtype = dtype
         self.items: list[Tensor] = list(items)
-        self.data: Tensor | None = None  # the items as one tensor, once they are
+        self._data: Tensor | None = None
         tracer = capture_of()
+        # Whether writes to its tensors must be seen here, as in a list; static mode's arrays have copies.
+        self.shares = tracer is None or not tracer.static
         if tracer is not None:
             tracer.arrays.append((tracer.builder.block, self))
+
+    @property
+    def data(self) -> Tensor | None:
+        """The items as one tensor, once they are; of views of a former one no write would be seen here."""
+        return self._data
+
+    @data.setter
+    def data(self, new: Tensor | None) -> None:
+        self._refuse_writes(self._data if self._data is not new else None)
+        self._data = new
+        tracer = capture_of()
+        if tracer is not None and new is not None:
+            tracer.allow_writes(new)
+
+    def _refuse_writes(self, *those: Tensor | None) -> None:
+        """Refuse writes to tensors that this has copies of, or that are copies of it, where a list shares them."""
+        tracer = capture_of()
+        if tracer is not None and self.shares:
+            for x in those:
+                if x is not None:
+                    tracer.refuse_writes(x, "in a list whose length a loop or branch on tensors decides")
 
     # --- as a whole
 
@@ -64,6 +87,7 @@ class TensorArray:
         """Have the items in one tensor from here on. ``like``: the type of the items that are to come."""
         if self.data is None:
             items = self.items
+            self._refuse_writes(*items)
             self.data = F.stack(items, axis=0) if items else F.full(0, shape=(0, *like.shape), dtype=like.dtype)
             self.items = []
 
@@ -76,7 +100,7 @@ class TensorArray:
         if self.data is None:
             n = self.items[0].ndim + 1 if self.items else 1
             return F.stack(self.items, axis=axis_of(axis, n, "stack"))
-        return _moved(self.data, axis_of(axis, self.data.ndim, "stack"))
+        return F.copy(_moved(self.data, axis_of(axis, self.data.ndim, "stack")))
 
     def concat(self, axis: Any) -> Tensor:
         """The tensors joined along a dim that they have."""
@@ -85,7 +109,7 @@ class TensorArray:
         at = axis_of(axis, self.data.ndim - 1, "concat")
         x = _moved(self.data, at)
         shape = tuple(x.shape)
-        return F.reshape(x, shape=(*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :]))
+        return F.copy(F.reshape(x, shape=(*shape[:at], shape[at] * shape[at + 1], *shape[at + 2 :])))
 
     def sizes(self, axis: int | None) -> Tensor:
         """The sizes of the tensors along a dim, or 1 for each, as one tensor."""
@@ -116,7 +140,9 @@ class TensorArray:
             if self.data is None:
                 self.be_stacked(self._like())
             assert self.data is not None
-            return self.data[F.reshape(i, ())]
+            x = self.data[F.reshape(i, ())]
+            self._refuse_writes(x)
+            return x
         at = self._place(i, self.length() - 1, op)
         if self.data is None and type(at) is Sym:
             self.be_stacked(self._like())
@@ -130,6 +156,8 @@ class TensorArray:
     def write(self, x: Tensor, i: Any, op: str = "array_write", appends: bool = True) -> None:
         """Set the tensor at a place; one behind the last is appended."""
         self._check(x, op)
+        if self.data is not None:
+            self._refuse_writes(x)
         n = self.length()
         if _is_unknown(i) and not (appends and reads_numbers()):
             self._write_by_data(x, F.reshape(i, ()), op, appends)
@@ -198,6 +226,7 @@ class TensorArray:
         if self.data is None:
             self.items.append(x)
         else:
+            self._refuse_writes(x)
             self.data = F.concat([self.data, F.unsqueeze(x, (0,))], axis=0)
 
     def extend(self, those: Any) -> None:
@@ -228,6 +257,7 @@ class TensorArray:
         if self.data is None:
             self.items.insert(i, x)
             return
+        self._refuse_writes(x)
         at = self._place(i, self.length(), "insert")
         new, n = F.unsqueeze(x, (0,)), self.length()
         self.data = F.concat([_part(self.data, 0, at), new, _part(self.data, at, n - at)], axis=0)
@@ -241,6 +271,7 @@ class TensorArray:
     def copy(self) -> TensorArray:
         """Another one with the same tensors."""
         out = TensorArray(self.dtype)
+        out.shares = self.shares
         out.restore(self.state())
         return out
 
@@ -277,6 +308,7 @@ class TensorArray:
         if not isinstance(other, list):
             return NotImplemented
         out = TensorArray(self.dtype, other)
+        out.shares = self.shares
         out.extend(self)
         return out
 

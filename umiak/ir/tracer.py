@@ -370,6 +370,7 @@ class Tracer:
         self._captured: dict[int, SymTensor] = {}
         self.frames: list[Frame] = []  # of the regions that are being traced from functions
         self._inner: set[int] = set()  # ids of inputs whose tensors are no leaves: eager calls may write to them
+        self._copied: dict[int, tuple[SymTensor, str]] = {}  # by id; see `refuse_writes`
         for name, tensor in self.builder.program.captured.items():
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
 
@@ -578,6 +579,7 @@ class Tracer:
         for m, n in zip(new.meta.shape, target.meta.shape, strict=True):
             dim.require(dim.eq(m, n), f"[assign] requires a value of {target.meta}, got {new.meta}")
         root = target.root()
+        self._check_copied(root)
         if root._block is not self.builder.block:
             if not self.frames or self.frames[-1].block is not self.builder.block:
                 raise RuntimeError(
@@ -606,6 +608,22 @@ class Tracer:
                 target = target.parent
                 target._stop = False
             root._made = root._made or (fresh and not root._stop)
+
+    def refuse_writes(self, x: Tensor, reason: str) -> None:
+        """Refuse writes to the memory of ``x`` from here on: what shares it in eager mode is a copy here."""
+        root = self.tensor(x).root()
+        self._copied[id(root)] = root, reason
+
+    def allow_writes(self, x: Tensor) -> None:
+        """Undo :meth:`refuse_writes`."""
+        self._copied.pop(id(self.tensor(x).root()), None)
+
+    def _check_copied(self, root: SymTensor) -> None:
+        if id(root) in self._copied:
+            raise RuntimeError(
+                f"[in-place] requires a tensor whose memory nothing else shares, got one of shape {list(root.shape)} "
+                f"that is {self._copied[id(root)][1]}. Write to a clone of it, or compute a new tensor"
+            )
 
     def is_leaf(self, x: SymTensor | None) -> bool:
         """Return whether ``x`` is a leaf of eager mode that a gradient is wanted of."""
@@ -674,6 +692,7 @@ class Tracer:
         target, source = self.tensor(x), self.tensor(value)
         if target is source:
             return
+        self._check_copied(target.root())
         if self.given(target):
             raise RuntimeError(
                 "[in-place] requires a tensor made inside of the captured function to change its shape or dtype, got "

@@ -10,6 +10,7 @@ from typing import Any
 from paddle.jit.source.errors import ConversionError
 from paddle.jit.source.join import described, dtype_for, rank
 from paddle.jit.source.places import Contents, Place
+from paddle.jit.source.values import Moved
 from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak.core.tensor import Tensor
@@ -66,23 +67,11 @@ def grow(grows: Grows, where: str, known: set[Any]) -> None:
         )
     assert like.dtype is not None
     array = TensorArray(like.dtype, [number(x, like.dtype) for x in before])
+    array.shares = True
     array.be_stacked(like)
     for holder in place.holders:
         holder.set(array)
-    place.container[:] = [_Moved(name, where)]
-
-
-class _Moved:
-    """In a list whose items are in an array: whoever has the list under another name finds it."""
-
-    def __init__(self, name: str, where: str) -> None:
-        self._name, self._where = name, where
-
-    def __getattr__(self, attribute: str) -> Any:
-        raise ConversionError(
-            f"[to_static] requires {self._name!r}, whose length the statement on a tensor at {self._where} decides, to "
-            "be read by the name that the statement has for it, got another one"
-        )
+    place.container[:] = [Moved(array, name, where)]
 
 
 def _type(name: str, items: Sequence[Any], where: str, known: set[Any]) -> Meta:

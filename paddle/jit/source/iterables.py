@@ -11,6 +11,7 @@ from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir import expr
 from umiak.ir.expr import Sym
@@ -94,7 +95,9 @@ class Rows(Traced):
         return number(self.x.shape[0], dt.int64)
 
     def item(self, i: Any) -> Any:
-        return self.x[i]
+        row = self.x[i]
+        current().trace[-1].refuse_writes(row, "a row of the tensor that a loop runs over")
+        return row
 
 
 class Listed(Traced):

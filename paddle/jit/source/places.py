@@ -9,6 +9,7 @@ from typing import Any
 
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.names import UNREAD
+from paddle.jit.source.values import array_of, is_moved
 from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer
 from paddle.tensor._tensor_array import TensorArray, arrays_of
@@ -191,6 +192,9 @@ def _containers(
     name: str, value: Any, seen: dict[int, Contents | None], holder: Cell | Attribute | Item | None
 ) -> Iterator[Contents]:
     kind = type(value)
+    if is_moved(value) and holder is not None:
+        holder.set(array_of(value))
+        return
     if kind in (list, dict, tuple):
         if id(value) in seen:
             known = seen[id(value)]

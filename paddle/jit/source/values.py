@@ -45,9 +45,33 @@ class Unusable:
         )
 
 
+class Moved:
+    """The one item of a list whose items are in ``array``, as the statement at ``where`` changes its length: whoever
+    has the list under a name that the statement does not see finds the array."""
+
+    def __init__(self, array: TensorArray, name: str, where: str) -> None:
+        self._array, self._name, self._where = array, name, where
+
+    def __getattr__(self, attribute: str) -> Any:
+        raise ConversionError(
+            f"[to_static] requires {self._name!r}, whose length the statement on a tensor at {self._where} decides, to "
+            "be read by a name of its own, got it as an item of another object"
+        )
+
+
+def is_moved(x: Any) -> bool:
+    """Return whether a list is one whose items are in an array."""
+    return type(x) is list and len(x) == 1 and type(x[0]) is Moved
+
+
+def array_of(x: Any) -> Any:
+    """The array that has the items of a list, if one has them; otherwise ``x``."""
+    return x[0]._array if is_moved(x) else x
+
+
 def read(x: Any) -> Any:
     """The value of a name that branches or loops assign."""
-    return x.read() if type(x) in (Conditional, Unusable) else x
+    return x.read() if type(x) in (Conditional, Unusable) else array_of(x)
 
 
 def tracing() -> bool:
@@ -68,6 +92,7 @@ def is_unknown(x: Any) -> bool:
 def asked(x: Any) -> Any:
     """A condition. A number that sizes or data decide in a program for files becomes a tensor: both ways are
     recorded."""
+    x = array_of(x)
     if type(x) is TensorArray:
         x = x.length() > 0
     if type(x) is not Sym or not tracing() or not current().trace[-1].takes_both_ways(x):
