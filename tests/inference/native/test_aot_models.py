@@ -139,6 +139,15 @@ def test_depthwise_rows(tmp_path, rng, kernel, target):
     compare(tmp_path, net, [normal(rng, 2, 3, 21, 39)], threads=2, target=target, atol=1e-5)
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+def test_depthwise_images_of_one_in_depth(tmp_path, rng, stride):
+    """Pads in depth make results, although the image and the kernel are of size 1 there."""
+    import paddle
+
+    net = evaluating(lambda: paddle.nn.Conv3D(20, 20, (1, 3, 3), (stride, 1, 1), 1, groups=20))
+    compare(tmp_path, net, [normal(rng, 2, 20, 1, 5, 9)], atol=1e-5)
+
+
 def followed():
     """What is done to each part of a matmul or a convolution at once."""
     import paddle

@@ -75,8 +75,8 @@ def _spread(w: Place, image: dict[str, Any], kernels: Kernels) -> Place | None:
     """``w[*kernel, 1, o]`` as depthwise.h reads it, the taps of a vector of channels side by side; None where rows are
     made place by place."""
     lanes, channels = kernels.processor.lanes, image["channels"]
-    flat = image["kernel"][0] == image["size"][0] == 1 and set(image["dilation"]) == {1}
-    if not flat or w.data is None or channels < lanes:
+    one = image["kernel"][0] == image["size"][0] == image["out"][0] == 1 and not image["pad"][0]  # image in depth
+    if not one or set(image["dilation"]) != {1} or w.data is None or channels < lanes:
         return None
     if image["kernel"][2] not in SPREAD_TAPS or image["stride"][2] > 2 or image["out"][2] < FEWEST_ACROSS:
         return None
