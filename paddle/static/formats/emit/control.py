@@ -100,7 +100,7 @@ def while_(e: Emitter, o: ir.Operation) -> list[Result | None] | None:
         again = _flag(e, condition, [*new, *given[n:]])
         _yields(e, [again, *new, *more])
     types = [*(type_of(m) for m in metas), *(typed(x) for x in counter)]
-    made = e.append("pd_op.while", [going, *state], types, {}, [block])
+    made = e.loop(going, state, types, block)
     if counted:
         e.know(trips, made[n])
     measure(made, sizes[k : 2 * k])
@@ -146,7 +146,7 @@ def scan(e: Emitter, o: ir.Operation) -> list[Result]:
         following = e.one("add", [count, one], typed(count))
         again = e.one("less_than", [following, end], TensorType("bool", ()))
         _yields(e, [again, *new[:n], *filled, following])
-    made = e.append("pd_op.while", [going, *given[:n], *stacks, *start], kinds, {}, [block])
+    made = e.loop(going, [*given[:n], *stacks, *start], kinds, block)
     return made[:-1]
 
 

@@ -115,4 +115,4 @@ def _one_by_one(e: Emitter, none: Result, over: Result, may: Result, count: Any)
         new = e.one("index_put", [kept, at, e.reshape(stays, (1,))], typed(kept), accumulate=flag(False))
         following = e.one("add", [i, one], number)
         e.append(YIELD, [e.one("less_than", [following, end], flags), following, new], [], {})
-    return e.append("pd_op.while", [going, first, none], [number, typed(none)], {}, [block])[1]
+    return e.loop(going, [first, none], [number, typed(none)], block)[1]

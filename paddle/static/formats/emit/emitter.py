@@ -31,7 +31,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.ir.builder import scope_of
 from umiak.ir.expr import Sym
-from umiak.ir.scope import Check, symbols_of
+from umiak.ir.scope import Check, symbols_of, without_zero_divisors
 from umiak.ir.tracer import trace
 from umiak.util.errors import shown
 
@@ -375,7 +375,8 @@ class Emitter:
         """A symbol, or an expression over symbols."""
         if x.op == "symbol":
             return self._source(x)
-        xs = [self.number(a) for a in x.args]
+        # Of a choice all is computed: what is not chosen must not fail.
+        xs = [self.number(without_zero_divisors(a) if x.op in ("select", "and", "or") else a) for a in x.args]
         kind = {"int": "int64", "float": "float64", "bool": "bool"}[x.kind]
         if x.op in _CASTS:
             return self.cast(xs[0], kind)
@@ -610,6 +611,12 @@ class Emitter:
             yield self.block
         finally:
             self.block, self._known, self.values = outer, known, values
+
+    def loop(self, going: Result, start: Iterable[Result], types: Sequence[TensorType], block: Block) -> list[Result]:
+        """A loop while a flag holds. The reference's takes the memory of the flag and of what it starts with, and
+        writes to it: it is given copies."""
+        own = [self.one("assign", [x], typed(x)) for x in (going, *start)]
+        return self.append("pd_op.while", own, types, {}, [block])
 
     @contextmanager
     def on_way(self, condition: Any) -> Iterator[None]:
