@@ -80,7 +80,7 @@ class ProgramTracer(Capture):
         self.version = 0  # counts what changes the program beside operations
         # Values that passes have taken out of the program, and what stands for them, by id (rewriting.py).
         self.gone: dict[int, tuple[Value, Value | None]] = {}
-        self._copied: dict[int, Value] = {}  # by the origin's values
+        self._counterparts: dict[int, Value] = {}  # by the origin's values
         self._values: list[Value] = []  # the origin's values, so that their ids stay theirs
         # What belongs to training alone, as ranges of operations, and what a value is at other times.
         self._training: list[tuple[int, int]] = []
@@ -282,7 +282,7 @@ class ProgramTracer(Capture):
         for new, root in roots:
             if (value := table.get(id(root._value))) is not None:
                 new._value, new._stop, new._made = value, root._stop, root._made
-        out._copied = table
+        out._counterparts = table
         out._values = [v for v in [*source.inputs, *(r for o in source.ops for r in o.results)] if id(v) in table]
         return out
 
@@ -320,16 +320,16 @@ class ProgramTracer(Capture):
         if self.origin is None:
             return None
         value = self.origin.find(x)
-        if (value is None or id(value) not in self._copied) and x._tracer is self.origin:
+        if (value is None or id(value) not in self._counterparts) and x._tracer is self.origin:
             value = x._value  # which passes have taken out of the original since
-        return None if value is None else self.present(self._copied.get(id(value)))
+        return None if value is None else self.present(self._counterparts.get(id(value)))
 
     def stand_in(self, origin: ProgramTracer, pairs: Iterable[tuple[Tensor, SymTensor]]) -> None:
         """Let tensors of ``origin``, of which this is a part, stand for those that are paired with them here."""
         self.origin = origin
         for theirs, ours in pairs:
             if (value := origin.find(theirs)) is not None:
-                self._copied[id(value)] = ours._value
+                self._counterparts[id(value)] = ours._value
                 self._values.append(value)
 
     # --- programs that come from elsewhere
