@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,6 +17,7 @@ from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.dtype import DType, convert, from_id
 from umiak.ops.base import REGISTRY
+from umiak.util.errors import op_error
 
 _LEVELS = {"O0": 0, "OD": 1, "O1": 1, "O2": 2}
 
@@ -56,6 +58,20 @@ def op_names(names: Iterable[str] | None) -> frozenset[str]:
     return frozenset(n if n in REGISTRY else _NAMES.get(n, n) for n in names or ())
 
 
+def names_given(op_name: str, arg_name: str, names: Iterable[str] | None) -> frozenset[str]:
+    """Names of ops that a caller has given. A text counts as its letters, as in the reference, which are no ops."""
+    if isinstance(names, str) and names:
+        warnings.warn(
+            f"[{op_name}] takes {arg_name} for a collection of names: of the text {names!r} each letter is one. Write "
+            f"[{names!r}]",
+            stacklevel=3,
+        )
+    names = list(names or ())
+    if wrong := [n for n in names if not isinstance(n, str)]:
+        raise TypeError(f"[{op_name}] requires names of ops as {arg_name}, got {wrong[0]!r}")
+    return op_names(names)
+
+
 def _mode() -> tuple[int, int, int]:
     """Level, dtype id and id of the lists."""
     context: Any = current()
@@ -86,6 +102,7 @@ class auto_cast:
         use_promote: at level O2, False runs ops with mixed operands in low precision too.
 
     Raises:
+        TypeError: a name that is no text.
         ValueError: an unknown level or dtype, or an op on both lists.
 
     Example:
@@ -106,7 +123,8 @@ class auto_cast:
     ) -> None:
         if level not in _LEVELS:
             raise ValueError(f"[auto_cast] requires level 'O0', 'OD', 'O1' or 'O2', got {level!r}")
-        white, black = op_names(custom_white_list), op_names(custom_black_list)
+        white = names_given("auto_cast", "custom_white_list", custom_white_list)
+        black = names_given("auto_cast", "custom_black_list", custom_black_list)
         if white & black:
             raise ValueError(f"[auto_cast] requires lists that do not overlap, got both with {sorted(white & black)}")
         self._level = _LEVELS[level] if enable else 0
@@ -268,6 +286,7 @@ def decorate(
         The models, or ``(models, optimizers)`` where optimizers are given.
 
     Raises:
+        TypeError: something in excluded_layers that is neither a layer nor a class of layers.
         ValueError: an unknown level or dtype.
         RuntimeError: a model whose parameters are not float32.
 
@@ -285,6 +304,8 @@ def decorate(
     many = isinstance(models, (list, tuple))
     if level == "O2":
         excluded = excluded_layers if isinstance(excluded_layers, (list, tuple)) else [excluded_layers]
+        if wrong := [e for e in excluded if e is not None and not isinstance(e, (Layer, type))]:
+            raise op_error(TypeError, "decorate", "layers or classes of layers as excluded_layers", wrong[0])
         classes = (_BatchNormBase, *(e for e in excluded if isinstance(e, type)))
         if low is dt.float16:
             classes += (LayerNorm, InstanceNorm1D, InstanceNorm2D, InstanceNorm3D)

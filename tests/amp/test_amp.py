@@ -244,3 +244,35 @@ def test_what_packages_read_of_a_scaler_and_put_in_its_place():
     np.testing.assert_allclose(before - layer.weight.numpy(), [[0.2], [0.2]], rtol=1e-5)
     scaler._scale = paddle.to_tensor([4.0])
     assert scaler.scale(paddle.ones([])).item() == 4.0 and scaler._scale.dtype is paddle.float32
+
+
+LISTS = {
+    "auto_cast": amp.auto_cast,
+    "AutoMixedPrecisionLists": paddle.static.amp.CustomOpLists,
+}
+
+
+@pytest.mark.parametrize("name", ["custom_white_list", "custom_black_list"])
+@pytest.mark.parametrize("maker", LISTS)
+def test_a_text_in_place_of_names_is_told(maker, name):
+    with pytest.warns(UserWarning, match=rf"\[{maker}\] takes {name} .* of the text 'exp' .* Write \['exp'\]") as told:
+        LISTS[maker](**{name: "exp"})
+    assert told[0].filename == __file__
+
+
+@pytest.mark.parametrize("name", ["custom_white_list", "custom_black_list"])
+@pytest.mark.parametrize("maker", LISTS)
+def test_names_of_ops_are_texts(maker, name):
+    for names in (["exp", 3], (None,), {b"exp"}):
+        with pytest.raises(TypeError, match=rf"\[{maker}\] requires names of ops as {name}, got"):
+            LISTS[maker](**{name: names})
+    for names in (None, (), [], "", ["exp"], ("exp",), {"exp"}, {"exp": 1}, iter(["exp"])):
+        LISTS[maker](**{name: names})
+
+
+@pytest.mark.parametrize("excluded", ["Linear", ["Linear"], 3, [nn.Linear, None, "Linear"]])
+def test_excluded_layers_are_no_names(excluded):
+    net = nn.Linear(2, 2)
+    with pytest.raises(TypeError, match=r"\[decorate\] requires layers or classes of layers as excluded_layers, got"):
+        amp.decorate(net, level="O2", dtype="bfloat16", excluded_layers=excluded)
+    assert net.weight.dtype == paddle.float32

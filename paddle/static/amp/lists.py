@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import also, public
 from paddle.amp.amp_lists import black_list, white_list
-from paddle.amp.auto_cast import _low_dtype, op_names
+from paddle.amp.auto_cast import _low_dtype, names_given
 from umiak.compiler.amp import custom_lists
 from umiak.util.errors import op_error
 
@@ -28,6 +28,7 @@ class AutoMixedPrecisionLists:
         black_varnames: names of variables.
 
     Raises:
+        TypeError: a name that is no text.
         ValueError: a name on both lists, or another dtype.
 
     Example:
@@ -44,7 +45,8 @@ class AutoMixedPrecisionLists:
         custom_black_varnames: Iterable[str] | None = None,
         dtype: Any = "float16",
     ) -> None:
-        white, black = op_names(custom_white_list), op_names(custom_black_list)
+        white = names_given("AutoMixedPrecisionLists", "custom_white_list", custom_white_list)
+        black = names_given("AutoMixedPrecisionLists", "custom_black_list", custom_black_list)
         if white & black:
             raise op_error(
                 ValueError, "AutoMixedPrecisionLists", "lists that do not overlap", f"both with {sorted(white & black)}"
