@@ -284,3 +284,17 @@ def test_models_that_cannot_be_compiled(tmp_path, build, feed, words):
     native.save(tmp_path / "m", lambda x: build(paddle, x), [feed])
     with pytest.raises(ValueError, match=words):
         compile_model(str(tmp_path / "m"), str(tmp_path / "libm.so"))
+
+
+def test_operators_of_users_are_not_compiled(tmp_path):
+    """It is their function, of which nothing is known, and not that they might draw numbers."""
+    import paddle
+
+    @paddle.library.custom_op("aot_interface::doubled", mutates_args=())
+    def doubled(x: paddle.Tensor) -> paddle.Tensor:
+        return x * 2
+
+    doubled.register_fake(lambda x: paddle.empty_like(x))
+    native.save(tmp_path / "m", lambda x: doubled(x), [("x", [4], "float32")])
+    with pytest.raises(ValueError, match="operations that can be compiled, got aot_interface::doubled, a custom operator"):
+        compile_model(str(tmp_path / "m"), str(tmp_path / "libm.so"))

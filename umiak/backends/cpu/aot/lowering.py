@@ -29,6 +29,7 @@ from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Retrace, SymTensor, Tracer
 from umiak.ops import convolution, index, linalg, recurrent
 from umiak.ops.base import Op
+from umiak.ops.custom_op import CustomOp
 
 PRODUCTS = (linalg.Matmul, convolution.Conv, convolution.ConvInputGrad)
 
@@ -130,6 +131,8 @@ class _Known(Retrace):
             return
         if o.regions:
             raise uncompilable("a program without branches and loops on data", f"the operation {o.name}")
+        if isinstance(o.op, CustomOp):
+            raise uncompilable("operations that can be compiled", f"{o.name}, a custom operator")
         if o.op.random:
             raise uncompilable("a program that draws no random numbers", f"the operation {o.name}")
         operands = [self.current(x) if type(x) is Value else substitute(x, self.known) for x in o.operands]
