@@ -15,7 +15,10 @@ def require(g: Builder, flag: Value, text: str) -> None:
     """Let the innermost graph fail where a flag is false."""
     if flag.constant is not None and flag.constant.all():
         return
-    size = reshape(g, (g.cast(g.cast(flag, "bool"), "int64") - 1) * 2, [1])
+    if flag.constant is not None:  # refused with the model if it were a constant there: only random numbers are none
+        size = g.cast(known(g.node("RandomUniform", shape=[1], low=-2.0, high=-2.0, made="float32"), [1]), "int64")
+    else:
+        size = reshape(g, (g.cast(g.cast(flag, "bool"), "int64") - 1) * 2, [1])
     graph = g.graphs[-1]
     zero = g.ints([0]) if graph.zero is None else graph.zero
     graph.zero = known(g.node("Reshape", zero, size), [1])

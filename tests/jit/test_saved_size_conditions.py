@@ -189,10 +189,43 @@ class OfADict:
         return held["rows"][: held["count"]] * held["count"] + y.sum()
 
 
+def divided(x, y):
+    """Divisors are 0 where a way is not taken, in numbers that it leaves and in what it requires."""
+    n, parts, z = x.shape[0] - 1, 0, x.sum()
+    if n > 0:
+        parts = 6 // n
+        if y.shape[0] % n == 0:
+            z = z + y.reshape([n, -1]).sum(0).max()
+    if x.shape[0] > 3 and (x.shape[0] + 4) % (x.shape[0] // 4) == 0:
+        z = z * 2
+    return z + parts
+
+
+def refused_on_one_way(x, y):
+    """What sizes a way on data refuses is none of the other way's business."""
+    if x[0, 0] > 1e6:
+        if x.shape[0] == 3:
+            raise ValueError("three rows")
+        assert x.shape[0] != 2, "two rows"
+        return x * 2 + y.sum()
+    while x.sum() > 1e6:
+        assert x.shape[0] != 1
+        x = x / 2
+    return x + y.sum()
+
+
+def shapes_of_numbers(x, y):
+    if x.shape == [1, 4] or y.shape[1:] == [2]:
+        return x * 2 + y.sum()
+    if tuple(x.shape) == (3, 4) or list(x.shape) != [5, 4]:
+        return x * 3 + y.sum()
+    return x + y.sum()
+
+
 FUNCTIONS = [
     by_statement, by_remainder, by_expression, by_number, taken_apart, early_return, other_sizes,
     one_way_needs_a_size, equal_sizes, equal_shapes, a_known_size_there, nested, with_data, numbers_as_flags,
-    halved, counted, left_early, left_by_size,
+    halved, counted, left_early, left_by_size, divided, refused_on_one_way, shapes_of_numbers,
 ]  # fmt: skip
 
 

@@ -399,6 +399,18 @@ def symbols_of(x: Any) -> dict[Sym, None]:
     return symbols
 
 
+def without_zero_divisors(x: Any) -> Any:
+    """The same number where it is one: integers are divided by 1 in place of 0."""
+    if type(x) is not Sym or x.op == "symbol":
+        return x
+    args = tuple(map(without_zero_divisors, x.args))
+    if x.op in ("floordiv", "mod", "cdiv"):
+        divisor = args[1]
+        if type(divisor) is Sym and divisor.lo <= 0 <= divisor.hi:
+            args = args[0], expr.where(expr.compare_eq(divisor, 0), 1, divisor)
+    return x if all(a is b for a, b in zip(args, x.args, strict=True)) else expr.rebuild(x.op, args)
+
+
 def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:
     """Replace symbols, or whole nodes (all at once) in an expression or a nested tuple, simplifying again."""
     memo: dict[int, Any] = {}

@@ -157,10 +157,25 @@ def evaluate(x: Any, env: Mapping[Any, Any]) -> Any:
         elif node.op == "select":
             # Only the chosen side: the other may divide by zero.
             value = visit(node.args[1] if visit(node.args[0]) else node.args[2])
+        elif node.op in ("and", "or"):
+            value = connected(node.args, node.op == "or")
         else:
             value = expr.EVALUATE[node.op](*map(visit, node.args))
         memo[id(node)] = value
         return value
+
+    def connected(args: tuple, settles: bool) -> bool:
+        """Whether some are ``settles``: these may be what keeps others, which stand in any order, from failing."""
+        failure = None
+        for arg in args:
+            try:
+                if visit(arg) == settles:
+                    return settles
+            except ZeroDivisionError as error:
+                failure = error
+        if failure is not None:
+            raise failure
+        return not settles
 
     return visit(x)
 

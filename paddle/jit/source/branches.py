@@ -10,13 +10,12 @@ from paddle.jit.source.growing import Grows, grow, may_grow, within
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
-from paddle.jit.source.raising import as_operation, require_sizes
+from paddle.jit.source.raising import as_operation, require_sizes, sizes_decide
 from paddle.jit.source.values import Unusable, holds, is_unknown, settled, truth
 from paddle.jit.source.world import ABSENT
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core.tensor import Tensor
-from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor, current
 from umiak.runtime import regions
 
@@ -113,13 +112,14 @@ def _branch(
     before = Snapshot(places, unread([then, other, *functions], names))
     ways: list[_Way] = []
     join = Join(where, regions.condition_of(pred))
+    records = not sizes_decide(join.condition)
     joined: list[Any] = []
 
     def traced(block: Callable[[], Left | None] | None) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             x = None
             try:
-                with as_operation(records=type(join.condition) is not Sym) as raised:
+                with as_operation(records) as raised:
                     x = None if block is None else block()
                 held = [p.get() for p in places]
                 before.check_others(where)

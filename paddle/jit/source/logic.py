@@ -15,8 +15,10 @@ from paddle.jit.source.values import asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction, negate
+from umiak.util.size import Size
 
 Thunk = Callable[[], Any]
+_LISTS = (list, Size)
 _VALUE = "the value of a logical operator"
 
 
@@ -47,15 +49,20 @@ def _is_open(x: Any) -> bool:
     return type(x) is Sym and x.kind == "int" and not x.hinted
 
 
+def _are_alike(x: Any, y: Any) -> bool:
+    """Are both tuples, or both lists or shapes?"""
+    return (type(x) is tuple and type(y) is tuple) or (type(x) in _LISTS and type(y) in _LISTS)
+
+
 def _equal(x: Any, y: Any) -> Any:
     """``x == y``; of shapes with open sizes, whether all are equal."""
-    if isinstance(x, (tuple, list)) and type(x) is type(y) and any(map(_is_open, (*x, *y))) and are_integers((*x, *y)):
+    if _are_alike(x, y) and any(map(_is_open, (*x, *y))) and are_integers((*x, *y)):
         return len(x) == len(y) and conjunction(*map(compare_eq, x, y))
     return world().call(operator.eq, x, y)
 
 
 def _differ(x: Any, y: Any) -> Any:
-    if isinstance(x, (tuple, list)) and type(x) is type(y):
+    if _are_alike(x, y):
         same = _equal(x, y)
         return negate(same) if type(same) is Sym else world().call(operator.ne, x, y)
     return world().call(operator.ne, x, y)

@@ -42,11 +42,19 @@ def raised(error: Any, caught: bool) -> Any:
     return error
 
 
-def require_sizes(condition: Any, wanted: bool, error: BaseException) -> bool:
-    """Require others than those sizes for which an exception is raised, if sizes alone decide it; this is known from
-    here on. Return whether they do. ``condition``: as ``regions.condition_of`` gives it; ``wanted``: what it is where
-    none is raised."""
+def sizes_decide(condition: Any) -> bool:
+    """Return whether sizes alone decide a condition, and whether the program comes to where it is asked. ``condition``:
+    as ``regions.condition_of`` gives it."""
     if type(condition) is not Sym:
+        return False
+    tracer = current().trace[-1]
+    return len(tracer.frames) == len(tracer.scope.ways)  # no branch or loop around it is one on data
+
+
+def require_sizes(condition: Any, wanted: bool, error: BaseException) -> bool:
+    """Require others than those sizes for which an exception is raised, if :func:`sizes_decide` it; this is known from
+    here on. Return whether they do. ``wanted``: what the condition is where none is raised."""
+    if not sizes_decide(condition):
         return False
     held = condition if wanted else negate(condition)
     scope = current().trace[-1].scope

@@ -21,6 +21,7 @@ from paddle.static.formats.operators.table import (
     unary,
 )
 from umiak import ops as F
+from umiak.core.context import capture_of
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
@@ -49,13 +50,21 @@ def select_input(mask: Raw, *xs: Tensor) -> Any:
 _MOST_SHOWN = 20  # numbers beside a condition that does not hold
 
 
+def _may_be_passed_by(conditions: Any) -> bool:
+    """Are these conditions on sizes in a branch or loop on data, where a run need not come?"""
+    tracer = capture_of()
+    if tracer is None or len(tracer.frames) == len(tracer.scope.ways):
+        return False
+    return not any(type(x) is Sym and tracer.from_data(x) for x in conditions)
+
+
 @operator("assert")
 def assert_(
     condition: Raw, data: Raw | None = None, *, summarize: int = -1, message: str = "", op_callstack: Any = ()
 ) -> Any:
     message = message or "requires that a condition of the model holds"
     found = known_elements(condition)
-    if found is None:
+    if found is None or _may_be_passed_by(found):
         F.require(tensor_of(condition), kind="ValueError", args=(f"[assert] {failure(message, (), op_callstack)}",))
     elif not all(dim.settle(x, message, op_callstack) for x in found):
         seen = [] if data is None else (known_elements(data) or [])[:_MOST_SHOWN]
