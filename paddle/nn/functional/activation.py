@@ -329,16 +329,23 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
         >>> paddle.nn.functional.prelu(x, paddle.to_tensor([0.25, 0.5])).tolist()
         [[-0.5, -1.0]]
     """
-    if weight.ndim == 1 and weight.shape[0] != 1:
+    slopes = weight.shape[0] if weight.ndim == 1 else 1
+    is_open = isinstance(slopes, dim.Sym) and not slopes.hinted
+    if is_open or slopes != 1:
         last = data_format in ("NLC", "NHWC", "NDHWC")
         if not last and data_format not in ("NC", "NCL", "NCHW", "NCDHW"):
             need = "data_format 'NC', 'NCL', 'NCHW', 'NCDHW', 'NLC', 'NHWC' or 'NDHWC'"
             raise op_error(ValueError, "prelu", need, repr(data_format))
         axis = x.ndim - 1 if last else 1
-        if x.ndim < 2 or not dim.eq(x.shape[axis], weight.shape[0]):
-            channels = x.shape[axis] if x.ndim > 1 else 1
-            raise op_error(ValueError, "prelu", f"a weight of 1 or {channels} elements", weight.shape[0])
-        weight = F.reshape(weight, shape=(weight.shape[0], *(1,) * (x.ndim - 1 - axis)))
+        channels = x.shape[axis] if x.ndim > 1 else 1
+        if not (dim.one_of(slopes, 1, channels) if is_open else dim.eq(channels, slopes)):
+            raise op_error(
+                ValueError,
+                "prelu",
+                f"a weight of 1 or {channels} elements" if x.ndim > 1 else "a weight of 1 element",
+                slopes,
+            )
+        weight = F.reshape(weight, shape=(slopes, *(1,) * (x.ndim - 1 - axis)))
     return apply2(_PRELU, x, weight)
 
 

@@ -282,9 +282,11 @@ def prelu(e: Emitter, o: ir.Operation) -> Result | None:
     count = 1
     for n in own:
         count = count * n
+    if not fixed(count):  # 1, or that of the channels: attributes say which
+        return None
     if count == 1:
         mode = "all"
-    elif len(shape) > 1 and len(own) == len(shape) and own[1] is not None and type(own[1]) is int and own[1] == count:
+    elif len(shape) > 1 and len(own) == len(shape) and own[1] == count:
         mode = "channel"
     else:
         return None
