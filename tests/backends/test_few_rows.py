@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -74,6 +77,22 @@ def test_a_row_of_bfloat16_is_the_same_beside_any_number_of_others(transposed):
         for at in (0, most - rows):
             alone = paddle.matmul(x[at : at + rows], w, transpose_y=transposed)
             assert alone.equal_all(together[at : at + rows])
+
+
+def peak():
+    """Most bytes of this process that were in memory since ``/proc/self/clear_refs`` was told to forget them."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+@pytest.mark.skipif(select_provider.native_bfloat16(), reason="of more rows the library's dot products are faster")
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="asks Linux for the peak of memory")
+def test_many_rows_need_little_memory_beside_the_result():
+    x, w = paddle.zeros([100_000, 16], "bfloat16"), paddle.ones([512, 16], "bfloat16")
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    before = peak()
+    y = paddle.matmul(x, w, transpose_y=True)
+    assert peak() - before < 2 * y.size + (64 << 20)  # sums of all rows in float32 are 200 MiB
 
 
 @pytest.mark.parametrize("dtype", ROUNDING)

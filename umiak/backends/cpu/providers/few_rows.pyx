@@ -30,6 +30,7 @@ cdef enum:
     PART_BYTES = 1 << 18            # of the matrix, below which a thread is not asked
     PIECE_BYTES = 1 << 18           # of the matrix, that stay in the second level of the cache
     TOGETHER = 4                    # rows of x that one function takes at most
+    MOST_ROWS = 32                  # of x, whose sums are stored before they are rounded; a multiple of TOGETHER
     ERROR_SET = -1                  # a Python exception is set in this thread
     # states of an entry
     NOT_ASKED = 0
@@ -107,36 +108,42 @@ cdef int fill(int dtype) except -1:
 cdef int run_part(void* arg, int64_t part) noexcept nogil:
     """Some columns of the product, a piece of them after the other."""
     cdef const Work* w = <const Work*>arg
-    cdef int64_t lo = part * w.chunk, end = min(lo + w.chunk, w.n), row, n, piece = MOST_COLUMNS, sums_row
+    cdef int64_t lo = part * w.chunk, end = min(lo + w.chunk, w.n), row, first, last, n, piece = MOST_COLUMNS, sums_row
     if w.transposed and w.m > TOGETHER:
         piece = max(PIECE_BYTES // w.w_row, LANES) // LANES * LANES
     piece = min(piece, w.chunk)
     sums_row = (piece + LANES) * sizeof(float)
-    cdef float* sums = <float*>scratch_alloc(w.m * sums_row)
+    cdef float* sums = <float*>scratch_alloc(min(w.m, MOST_ROWS) * sums_row)
     if sums == NULL:
         return NO_MEMORY
     while lo < end:
         n = min(piece, end - lo)
-        multiply(w, sums, sums_row, lo, n)
-        for row in range(w.m):
-            (w.f.rounded if w.transposed else w.f.rounded_columns)(w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + row * sums_row), n)
+        first = 0
+        while first < w.m:
+            last = min(first + MOST_ROWS, w.m)
+            multiply(w, sums, sums_row, lo, n, first, last)
+            for row in range(first, last):
+                (w.f.rounded if w.transposed else w.f.rounded_columns)(
+                    w.c + row * w.c_row + lo * w.itemsize, <float*>(<char*>sums + (row - first) * sums_row), n
+                )
+            first = last
         lo += n
     scratch_free(sums)
     return 0
 
 
-cdef void multiply(const Work* w, float* sums, int64_t sums_row, int64_t lo, int64_t n) noexcept nogil:
-    """``n`` columns from ``lo`` on, as float32."""
+cdef void multiply(const Work* w, float* sums, int64_t sums_row, int64_t lo, int64_t n, int64_t first, int64_t last) noexcept nogil:
+    """``n`` columns from ``lo`` on, of the rows from ``first`` to ``last``, as float32."""
     cdef const Functions* f = w.f
-    cdef int64_t i = 0, rows, full
+    cdef int64_t i = first, rows, full
     cdef const char* at
     cdef float* c
     cdef const float* x
     if not w.transposed:
-        memset(sums, 0, w.m * sums_row)
-    while i < w.m:
-        rows = TOGETHER if w.m - i >= TOGETHER else 2 if w.m - i >= 2 else 1
-        c, x = <float*>(<char*>sums + i * sums_row), <const float*>(<const char*>w.x + i * w.x_row)
+        memset(sums, 0, (last - first) * sums_row)
+    while i < last:
+        rows = TOGETHER if last - i >= TOGETHER else 2 if last - i >= 2 else 1
+        c, x = <float*>(<char*>sums + (i - first) * sums_row), <const float*>(<const char*>w.x + i * w.x_row)
         if w.transposed:
             at = w.w + lo * w.w_row
             full = n // f.output_steps
