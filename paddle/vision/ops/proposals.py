@@ -12,6 +12,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ops.promotion import cast
 from umiak.util.errors import ShapeError, op_error
 
@@ -90,7 +91,7 @@ def generate_proposals(
             priors, factors = (F.reshape(v, shape=(total, 4)) for v in (anchors, variances))
             for i in range(n):
                 order = descending(flat[i])
-                if 0 < int(pre_nms_top_n) < total:
+                if 0 < int(pre_nms_top_n) and not (type(total) is int and total <= int(pre_nms_top_n)):
                     order = order[: int(pre_nms_top_n)]
                 own_moves, own_priors, own_factors = (F.take(v, order, axis=0) for v in (moves[i], priors, factors))
                 size = cast(img_size[i], scores.dtype)
@@ -98,18 +99,26 @@ def generate_proposals(
                 kept = _proposed(own, size, max(float(min_size), 1.0), float(nms_thresh), float(eta), pixel_offset)
                 if int(post_nms_top_n) > 0:
                     kept = kept[: int(post_nms_top_n)]
-                if not kept.shape[0]:
-                    boxes.append(F.full(0, dtype=scores.dtype, shape=(1, 4)))
-                    probabilities.append(F.full(0, dtype=scores.dtype, shape=(1,)))
-                else:
-                    boxes.append(F.take(own, kept, axis=0))
-                    probabilities.append(F.take(flat[i], F.take(order, kept, axis=0), axis=0))
+                own_scores = F.take(flat[i], order, axis=0)
+                if not (type(kept.shape[0]) is int and kept.shape[0]):
+                    own, own_scores, kept = _or_zeros(own, own_scores, kept)
+                boxes.append(F.take(own, kept, axis=0))
+                probabilities.append(F.take(own_scores, kept, axis=0))
                 counts.append(boxes[-1].shape[0])
             if not n:
                 empty = F.full(0, dtype=scores.dtype, shape=(0, 4))
                 return empty, F.full(0, dtype=scores.dtype, shape=(0, 1)), _counts(counts) if return_rois_num else None
             probability = F.unsqueeze(F.concat(probabilities, axis=0), axes=(1,))
             return F.concat(boxes, axis=0), probability, _counts(counts) if return_rois_num else None
+
+
+def _or_zeros(boxes: Tensor, scores: Tensor, kept: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Boxes and scores with a row of zeros behind them, which is the one that is kept if no other is."""
+    rows = boxes.shape[0]
+    last = F.full(rows, dtype=kept.dtype, shape=(1,))
+    boxes = F.concat([boxes, F.full(0, dtype=boxes.dtype, shape=(1, 4))], axis=0)
+    scores = F.concat([scores, F.full(0, dtype=scores.dtype, shape=(1,))], axis=0)
+    return boxes, scores, F.concat([kept, last], axis=0)[: dim.maximum(kept.shape[0], 1)]
 
 
 def _counts(counts: list[int]) -> Tensor:
