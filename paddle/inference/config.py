@@ -48,10 +48,10 @@ class NativeConfig:
 
 
 def _name(op_name: str, path: Any) -> str:
-    path = os.fspath(path)
-    if not isinstance(path, str):
-        raise op_error(TypeError, op_name, "the name of a file", type(path).__name__)
-    return path
+    try:
+        return os.fsdecode(path)  # bytes too, as in the reference
+    except TypeError:
+        raise op_error(TypeError, op_name, "the name of a file", type(path).__name__) from None
 
 
 def _file(op_name: str, path: Any) -> str:
@@ -80,7 +80,8 @@ class Config(Devices, EngineSettings):
     single text, whose letters would be names: anything else is a TypeError.
 
     Args:
-        *args: nothing; a folder; the files of the program and of its parameters; or a ``Config``, which is copied.
+        *args: nothing; a folder; the files of the program and of its parameters, by str, bytes or path; or a ``Config``,
+            which is copied.
 
     Attributes:
         Precision: the class ``PrecisionType``, whose members are attributes as well.
@@ -150,8 +151,7 @@ class Config(Devices, EngineSettings):
         if len(args) not in (1, 2):
             raise op_error(TypeError, "Config", "a folder, or the files of a program and of its parameters", len(args))
         if len(args) == 1:
-            path = os.fspath(args[0])
-            self._dir, self._prog, self._params = path, "", ""
+            self._dir, self._prog, self._params = _name("Config", args[0]), "", ""
         else:
             prog, params = args
             self._prog = _file("Config", prog)
@@ -460,7 +460,7 @@ class Config(Devices, EngineSettings):
         Raises:
             OSError: it cannot be made.
         """
-        path = os.fspath(path)
+        path = _name("set_optim_cache_dir", path)
         os.makedirs(path, exist_ok=True)
         self._cache_dir = path
 
@@ -492,7 +492,7 @@ class Config(Devices, EngineSettings):
         Args:
             path: a file; ``enable_tuned_tensorrt_dynamic_shape`` reads it.
         """
-        self._shape_file = os.fspath(path)
+        self._shape_file = _name("collect_shape_range_info", path)
 
     def shape_range_info_path(self) -> str:
         """Return the file that sizes of inputs are written to."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import os
+from pathlib import Path
 
 import pytest
 
+import paddle
 from paddle import inference
 from paddle.inference import engines
 from paddle.inference.loading import ModelNotFound
@@ -358,3 +361,40 @@ def test_names_of_operators():
     assert inference._get_phi_kernel_name("no_such_op") == "no_such_op"
     with pytest.raises(TypeError, match="the name of an operator, got int"):
         inference._get_phi_kernel_name(3)
+
+
+@pytest.mark.parametrize("name", [os.fspath, os.fsencode, Path], ids=["str", "bytes", "Path"])
+def test_names_of_files_as_programs_have_them(name, tmp_path):
+    prefix = str(tmp_path / "net")
+    paddle.jit.save(paddle.nn.Linear(3, 2), prefix, input_spec=[paddle.static.InputSpec([None, 3], "float32")])
+    files = [name(prefix + end) for end in (".json", ".pdiparams")]
+    by_setters, by_model, by_folder = inference.Config(), inference.Config(), inference.Config(name(str(tmp_path)))
+    by_setters.set_prog_file(files[0])
+    by_setters.set_params_file(files[1])
+    by_model.set_model(*files)
+    for config in (inference.Config(*files), by_setters, by_model):
+        assert (config.prog_file(), config.params_file()) == (prefix + ".json", prefix + ".pdiparams")
+        assert inference.create_predictor(config).run([paddle.ones([4, 3])])[0].shape == [4, 2]
+    assert by_folder.model_dir() == str(tmp_path)
+    by_folder.set_optim_cache_dir(name(str(tmp_path / "kept")))
+    by_folder.collect_shape_range_info(name(str(tmp_path / "shapes")))
+    assert by_folder.shape_range_info_path() == str(tmp_path / "shapes")
+
+
+@pytest.mark.parametrize("wrong", [3, None, ["a"], 2.5])
+def test_what_is_no_name_of_a_file_is_refused(wrong):
+    calls = {
+        "Config": [
+            lambda: inference.Config(wrong, "b"),
+            lambda: inference.Config().set_model(wrong),
+            lambda: inference.Config().set_model(wrong, ""),
+        ],
+        "set_prog_file": [lambda: inference.Config().set_prog_file(wrong)],
+        "set_params_file": [lambda: inference.Config().set_params_file(wrong)],
+        "set_optim_cache_dir": [lambda: inference.Config().set_optim_cache_dir(wrong)],
+        "collect_shape_range_info": [lambda: inference.Config().collect_shape_range_info(wrong)],
+    }
+    for op, those in calls.items():
+        for call in those:
+            with pytest.raises(TypeError, match=rf"\[{op}\] requires the name of a file, got {type(wrong).__name__}"):
+                call()
