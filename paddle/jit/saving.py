@@ -21,6 +21,7 @@ from paddle.jit.concrete import Arguments
 from paddle.jit.function import StaticFunction
 from paddle.jit.source import rewriting as source
 from paddle.jit.source.errors import SourceError
+from paddle.jit.source.growing import put_back
 from paddle.nn.layer.layers import Layer
 from paddle.static.extract import extracted
 from paddle.static.formats import parameters
@@ -217,6 +218,7 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
             stack.callback(disable_static)
         stack.enter_context(program_guard(main, Program()))
         stack.enter_context(_left_alone(target.layer))
+        stack.enter_context(put_back())
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
         fetched = [main._tracer.tensor(x) for x in map(_tensor_of, _values_in(results, (Tensor, Sym)))]

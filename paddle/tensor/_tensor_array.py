@@ -13,7 +13,7 @@ from umiak.core.context import capture_of
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction
+from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction, kind_of
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import SymTensor
 from umiak.util.errors import op_error
@@ -146,7 +146,8 @@ class TensorArray:
         at = self._place(i, self.length() - 1, op)
         if self.data is None and type(at) is Sym:
             self.be_stacked(self._like())
-        return self.items[at] if self.data is None else _item(self.data, at)
+        x = self.items[at] if self.data is None else _item(self.data, at)
+        return x if self.shares else F.copy(x)
 
     def _like(self) -> Meta:
         if not self.items:
@@ -155,7 +156,10 @@ class TensorArray:
 
     def write(self, x: Tensor, i: Any, op: str = "array_write", appends: bool = True) -> None:
         """Set the tensor at a place; one behind the last is appended."""
+        x = self._as_item(x)
         self._check(x, op)
+        if not self.shares:
+            x = F.copy(x)
         if self.data is not None:
             self._refuse_writes(x)
         n = self.length()
@@ -197,6 +201,13 @@ class TensorArray:
         else:
             (self.data,) = replaced()
 
+    def _as_item(self, x: Any) -> Any:
+        """A tensor for a number, of which lists have some beside each other, where the dtype holds it."""
+        if not self.shares or not isinstance(x, (bool, int, float, Sym)):
+            return x
+        kinds = ("int", "float") if self.dtype.is_floating else ("int",) if self.dtype.is_integer else ("bool",)
+        return F.full(x, shape=(), dtype=self.dtype) if kind_of(x) in kinds else x
+
     def _check(self, x: Any, op: str) -> None:
         if need_tensor(x, op).dtype is not self.dtype:
             raise op_error(TypeError, op, f"a tensor of {self.dtype.name}, as the array has", x.dtype.name)
@@ -222,6 +233,7 @@ class TensorArray:
 
     def append(self, x: Tensor) -> None:
         """Add a tensor at the end."""
+        x = self._as_item(x)
         self._check(x, "append")
         if self.data is None:
             self.items.append(x)
@@ -253,6 +265,7 @@ class TensorArray:
 
     def insert(self, i: Any, x: Tensor) -> None:
         """Put a tensor before a place."""
+        x = self._as_item(x)
         self._check(x, "insert")
         if self.data is None:
             self.items.insert(i, x)

@@ -133,3 +133,23 @@ def test_arrays_are_checked_when_they_run(programs):
     while_loop(lambda i: i < n, lambda i: (array_write(x, i + 1, array), i + 1)[1], [counter()])
     with pytest.raises(TypeError, match=r"paddle\.stack"):
         len(array)
+
+
+def test_an_array_holds_what_a_tensor_was_when_it_was_written():
+    """The reference's counters are incremented in place."""
+    paddle.enable_static()
+    try:
+        main = paddle.static.Program()
+        with paddle.static.program_guard(main):
+            i = paddle.zeros([1], "int64")
+            array = array_write(i, i)
+            paddle.increment(i)
+            array = array_write(i, i, array)
+            paddle.increment(i)
+            first = array_read(array, 0)
+            paddle.increment(first)
+            fetched = [array_read(array, paddle.zeros([1], "int64")), array_read(array, 1), i]
+        values = paddle.static.Executor().run(main, fetch_list=fetched)
+    finally:
+        paddle.disable_static()
+    assert [v.item() for v in values] == [0, 1, 2]

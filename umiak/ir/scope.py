@@ -158,10 +158,10 @@ class Scope:
     def known_number(self, value: Sym) -> int | float | None:
         """Return the number or the truth of a value where the part runs that is being recorded; None where it is
         open."""
-        found: Any = self.simplify(value)
-        if type(found) is Sym and self._narrowed:
-            found = substitute(substitute(found, self._narrowed), self._narrowed)
-        return None if type(found) is Sym else found
+        known: Any = self.simplify(value)
+        if type(known) is Sym and self._narrowed:
+            known = substitute(substitute(known, self._narrowed), self._narrowed)
+        return None if type(known) is Sym else known
 
     def guard(self, condition: Sym) -> bool:
         """Settle a hinted condition by its hint, and record that the program relies on it."""
@@ -227,7 +227,10 @@ class Scope:
         value = self._as_example(condition)
         held = condition if value else expr.negate(condition)
         # Sizes may be declared; what data decide may not.
-        other = "Declare the size, or record another program"
+        other = (
+            "Declare the size, write the condition as an if statement of the function itself, of which both ways are "
+            "recorded, as they are not of one in a comprehension or in a library, or record another program"
+        )
         if not self.bound.isdisjoint(symbols_of(condition)):
             self.steered += 1
             other = "Data decide it: write the branch as paddle.static.nn.cond, the loop as while_loop"

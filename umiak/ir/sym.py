@@ -165,7 +165,7 @@ def evaluate(x: Any, env: Mapping[Any, Any]) -> Any:
         return value
 
     def connected(args: tuple, settles: bool) -> bool:
-        """Whether some are ``settles``: these may be what keeps others, which stand in any order, from failing."""
+        """``settles`` if one of them is: it may be what keeps others, which stand in any order, from failing."""
         failure = None
         for arg in args:
             try:

@@ -138,6 +138,8 @@ class Capture(Tracer):
         self.world: Any = None
         # Lists of tensors whose length may be known only while the program runs, with the block that they are made in.
         self.arrays: list[tuple[Block, Any]] = []
+        # Lists whose items are in arrays, with these items and the places that held the lists.
+        self.moved: list[tuple[list[Any], list[Any], list[Any]]] = []
         # The places that branches and loops of rewritten code may change which are being traced, outermost first.
         self.statements: list[Sequence[Any]] = []
         self.arguments: list[SymTensor] = []  # what stands for the tensors that every run is given

@@ -4,7 +4,7 @@ from there on."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError
@@ -69,9 +69,25 @@ def grow(grows: Grows, where: str, known: set[Any]) -> None:
     array = TensorArray(like.dtype, [number(x, like.dtype) for x in before])
     array.shares = True
     array.be_stacked(like)
+    current().moved.append((place.container, before, list(place.holders)))
     for holder in place.holders:
         holder.set(array)
     place.container[:] = [Moved(array, name, where)]
+
+
+@contextmanager
+def put_back() -> Iterator[None]:
+    """Lists of the user's that were there before are what they were, when a program has been recorded."""
+    tracer = current()
+    try:
+        yield
+    finally:
+        for container, items, holders in reversed(tracer.moved):
+            container[:] = items
+            for holder in holders:
+                with suppress(IndexError):  # a list that has become shorter holds it no longer
+                    holder.set(container)
+        tracer.moved.clear()
 
 
 def _type(name: str, items: Sequence[Any], where: str, known: set[Any]) -> Meta:

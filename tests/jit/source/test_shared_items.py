@@ -150,3 +150,32 @@ def test_as_in_eager_mode(f, tmp_path):
         expected = f(paddle.to_tensor(data)).numpy()
         np.testing.assert_array_equal(captured(paddle.to_tensor(data)).numpy(), expected)
         np.testing.assert_array_equal(loaded(paddle.to_tensor(data)).numpy(), expected)
+
+
+class Keeping(paddle.nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.kept = [paddle.zeros([2])]
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.kept.append(x)
+        return paddle.stack(self.kept).sum(0)
+
+
+def test_lists_from_outside_are_what_they_were_behind_a_save(tmp_path):
+    layer, outer = Keeping(), [1.0]
+
+    def f(x):
+        while x.sum() < 9:
+            outer.append(2.0)
+            x = x * 2 + 1
+        return x * len(outer)
+
+    kept = list(layer.kept)
+    paddle.jit.save(layer, str(tmp_path / "layer"), input_spec=[paddle.static.InputSpec([2])])
+    paddle.jit.save(of_one_shape(f), str(tmp_path / "f"))
+    assert type(layer.kept) is list and len(layer.kept) == 1 and layer.kept[0] is kept[0]
+    assert outer == [1.0] and f.__closure__[0].cell_contents is outer
+    loaded = paddle.jit.load(str(tmp_path / "f"))
+    np.testing.assert_array_equal(loaded(paddle.to_tensor(UP)).numpy(), f(paddle.to_tensor(UP)).numpy())
