@@ -80,8 +80,8 @@ class Config(Devices, EngineSettings):
     single text, whose letters would be names: anything else is a TypeError.
 
     Args:
-        *args: nothing; a folder; the files of the program and of its parameters, by str, bytes or path; or a ``Config``,
-            which is copied.
+        *args: nothing; a folder; the files of the program and of its parameters, by str, bytes or path; or a
+            ``Config``, which is copied.
 
     Attributes:
         Precision: the class ``PrecisionType``, whose members are attributes as well.
