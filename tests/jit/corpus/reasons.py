@@ -13,7 +13,7 @@ SEED = {"source": Refusal("a program would not set the seed", "paddle.seed stand
 BREAKS = {"source": Refusal("what it calls can be no part of a program, and no Python runs in between", "as one graph")}
 GENERATOR = {"source": Refusal("a generator goes on in a branch on a tensor", "not known while|as one graph")}
 # Branches and loops on tensors are operations, whose results have one structure.
-GROWS = {"source": Refusal("how long a list is depends on data", "as many items")}
+GROWS = {"source": Refusal("how long a list of texts is depends on data", "tensors of one shape and dtype, or numbers")}
 STRUCTURE = {
     "source": Refusal("which structure or shape a value has depends on data", "one structure, shape and dtype")
 }
@@ -22,6 +22,7 @@ CONDITION = {
 }
 COUNT = {"source": Refusal("how many random numbers nested branches draw depends on data", "as many random numbers")}
 
+OF_SIZES = {"bytecode": Allowance("numbers that NumPy makes of sizes are numbers of Python", "sizes")}
 NUMBERS = {"source": Allowance("a number that a branch or loop on tensors changes is a tensor", "numbers")}
 COPIES = {"source": Allowance("results of a program are objects of their own, even where they are arguments", "copies")}
 ZEROS = {"source": Allowance("a gradient that the branch taken did not use is zeros", "zeros")}

@@ -195,8 +195,11 @@ def differences(
     """What one snapshot says otherwise than another one, a line each.
 
     ``allowed``: ``numbers`` may come as tensors of one element; ``copies``, equal objects in place of the same one;
-    ``zeros``, gradients of zeros in place of none.
+    ``zeros``, gradients of zeros in place of none; ``sizes``, numbers in place of scalars of NumPy.
     """
+    if "sizes" in allowed and type(found) in (int, float) and isinstance(wanted, Node):
+        data = wanted.parts.get("value")
+        wanted = type(found)(data.values) if isinstance(data, Array) else wanted
     if "numbers" in allowed and isinstance(wanted, (bool, int, float)) and isinstance(found, Node):
         data = found.parts.get(".data")
         if isinstance(data, Array) and data.values.size == 1:
