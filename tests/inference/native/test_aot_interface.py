@@ -296,5 +296,7 @@ def test_operators_of_users_are_not_compiled(tmp_path):
 
     doubled.register_fake(lambda x: paddle.empty_like(x))
     native.save(tmp_path / "m", lambda x: doubled(x), [("x", [4], "float32")])
-    with pytest.raises(ValueError, match="operations that can be compiled, got aot_interface::doubled, a custom operator"):
+    with pytest.raises(
+        ValueError, match="operations that can be compiled, got aot_interface::doubled, a custom operator"
+    ):
         compile_model(str(tmp_path / "m"), str(tmp_path / "libm.so"))
