@@ -96,7 +96,7 @@ class Sized(Op):
 
     def decompose(self, x, sizes):
         scope = dim.get_scope()
-        # Where a program comes here, sizes are those, the other way of a branch has others; a call of its own is tested.
+        # Where a program comes here, sizes are those (the other way of a branch has others); a call is tested.
         if scope is not None and not scope.of_plan:
             for axis, n in zip(self.axes, sizes, strict=True):
                 scope.know(compare_eq(x.shape[axis], n))
