@@ -55,7 +55,7 @@ def test_of_a_kind_of_calls(full_graph):
 def test_what_cannot_be_captured_has_no_program():
     @paddle.jit.to_static(full_graph=True)
     def f(x):
-        return float(x.sum().item())
+        return float(x.sum().numpy())
 
     with pytest.raises(CaptureError):
         f.get_concrete_program(paddle.ones([2]))

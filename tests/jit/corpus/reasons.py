@@ -7,7 +7,12 @@ import sys
 from tests.jit.corpus.registry import Allowance, Refusal
 
 # What a whole function cannot be: all of it is one program, and there is no Python between two parts of it.
-READS = {"source": Refusal("Python reads data of tensors, which a program has only when it runs", "not known while")}
+READS = {
+    "source": Refusal(
+        "Python reads data of tensors, which a program has only when it runs",
+        "not known while|are read while|a text is made of",
+    )
+}
 STATE = {"source": Refusal("Python state is changed, which a program would not do", "changes Python state")}
 SEED = {"source": Refusal("a program would not set the seed", "paddle.seed stands in")}
 BREAKS = {"source": Refusal("what it calls can be no part of a program, and no Python runs in between", "as one graph")}
@@ -37,5 +42,6 @@ if sys.version_info[:2] != (3, 11):  # the others give the line of the call
     RECURSION = {}
 KEPT_AS_EVER = {"source": KEPT["bytecode"]}
 PRINTED = {"source": "a number that a loop on a tensor changes is a tensor, and printed as one"}
+ITEMS = {"source": "item() of a tensor is a tensor, in Python's state too"}
 ARRAYS = {"source": "an array from outside is a tensor inside"}
 NO_ITERATION = {"source": "whether gradients flow through a loop does not depend on how many iterations it has"}

@@ -7,7 +7,7 @@ import math
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import NUMBERS, READS, ZEROS
+from tests.jit.corpus.reasons import ITEMS, NUMBERS, READS, ZEROS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -221,7 +221,7 @@ def contrastive_loss(a, b, temperature=0.5):
     return loss, accuracy
 
 
-@factory(*(lambda t: t(2, 1, 4, 4) for _ in range(4)), refused=READS)
+@factory(*(lambda t: t(2, 1, 4, 4) for _ in range(4)))
 def augmentation_that_depends_on_data():
     def augment(images):
         outs = []
@@ -237,7 +237,7 @@ def augmentation_that_depends_on_data():
     return augment
 
 
-@factory(*(lambda t: (t(4, 2, grad=False), t.ids(2, 4)) for _ in range(5)), backward=False, refused=READS)
+@factory(*(lambda t: (t(4, 2, grad=False), t.ids(2, 4)) for _ in range(5)), backward=False, differs=ITEMS)
 def curriculum_with_counters():
     net = nn.Linear(2, 2)
     optimizer = paddle.optimizer.SGD(0.5, parameters=net.parameters())

@@ -68,7 +68,7 @@ def prints_of_numbers_and_shapes(x, n):
     return y
 
 
-@program(lambda t: t.of([1.0, 2.0], grad=False), lambda t: t.of([0.5, 4.0], grad=False), refused=READS)
+@program(lambda t: t.of([1.0, 2.0], grad=False), lambda t: t.of([0.5, 4.0], grad=False), differs=PRINTED)
 def print_of_a_tensor_in_the_middle(x):
     y = x * 2
     print(y)
