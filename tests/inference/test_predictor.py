@@ -21,6 +21,9 @@ from umiak.runtime import parallel
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
+KERNELS = (3, 3), (16, 1), (16, 3), (16, 3), (16, 1)  # channels of the image, and taps
+
+
 def outputs(predictor, arrays):
     """The outputs of one run, through handles."""
     for name, x in zip(predictor.get_input_names(), arrays, strict=True):
@@ -69,6 +72,29 @@ def test_batch_norms_and_weights_are_folded(config):
     assert "batch_norm_infer" in operations(settings)
     assert "batch_norm_infer" not in optimised
     assert "dropout" not in optimised
+
+
+@pytest.mark.parametrize("shape", [[1, 3, 40, 40], [None, 3, None, None]], ids=["known", "open"])
+def test_convolutions_take_factors_and_strips_whatever_is_open(tmp_path, shape):
+    """What the first convolution requires of sizes is known to what takes the place of those behind it."""
+
+    class Scaled(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.LayerList([nn.Conv2D(c, 16, k, 2 if k == 3 else 1, k // 2) for c, k in KERNELS])
+            self.scale, self.shift = (self.create_parameter([1]) for _ in range(2))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = nn.functional.hardswish(layer(x) * self.scale + self.shift) * 1.5 - 0.125
+            return x
+
+    net = Scaled()
+    net.eval()
+    paddle.jit.save(net, str(tmp_path / "net"), input_spec=[paddle.static.InputSpec(shape, "float32")])
+    names = operations(inference.Config(f"{tmp_path}/net.json", f"{tmp_path}/net.pdiparams"))
+    assert names.count("strip_conv") == len(KERNELS)
+    assert names.count("mul") == len(KERNELS)  # behind the activation; those before it are in the kernels
 
 
 def test_a_deleted_pass_is_not_run(config):

@@ -131,6 +131,7 @@ def _numbered(program: Program) -> Iterator[Value]:
 def scope_of(program: Program) -> Scope:
     """A scope that knows what the program has recorded."""
     scope = Scope()
+    scope.narrows = True  # as where it was recorded by example: what was known there is no check of the program
     scope.symbols = list(program.symbols)
     for guard in program.guards:
         scope.assume_guard(guard)

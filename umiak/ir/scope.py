@@ -72,6 +72,7 @@ class Scope:
         self.prefix = prefix
         self.specialise = specialise
         self.by_example = by_example
+        self.narrows = False  # of a program that was recorded by example: see `_narrowed`
         self.of_plan = False  # of eager calls, which can ask anew what depends on sizes
         self.symbols: list[Sym] = []
         self.guards: list[Sym] = []
@@ -275,7 +276,7 @@ class Scope:
         if condition.op == "and":
             for part in condition.args:
                 self._assume(self.simplify(part))  # the parts before it may have been equalities
-        if self.ways or self.by_example:
+        if self.ways or self.by_example or self.narrows:
             self._narrow(condition)
         if self.ways:
             return
