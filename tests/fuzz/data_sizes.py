@@ -8,7 +8,6 @@ inputs of which none, some or all rows are selected. A failure is printed with t
 
 from __future__ import annotations
 
-import argparse
 import linecache
 import os
 import random
@@ -27,6 +26,7 @@ from paddle.inference.loading import files_of
 from paddle.onnx.convert import Refused, convert
 from paddle.static.formats.files import read_model
 from tests.fuzz.programs.run import numbers
+from tests.fuzz.seeds import run_seeds
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 WIDTH = 4
@@ -245,23 +245,7 @@ def reduced(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    parser.add_argument("--only", choices=WAYS)
-    parser.add_argument("--no-shrink", action="store_true", help="print functions as they are")
-    asked = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    tally: Counter[str] = Counter()
-    only = WAYS if asked.only is None else (asked.only,)
-    for seed in range(asked.first, asked.last):
-        text = check(seed, tally, only)
-        if text is not None:
-            tally["different"] += 1
-            print(f"{text if asked.no_shrink else reduced(check, written(seed), seed, text, only)}\n", flush=True)
-    for what, count in sorted(tally.items()):
-        print(f"{count:7} {what}")
-    raise SystemExit(bool(tally["different"]))
+    run_seeds(__doc__, WAYS, check, lambda seed, wrong, only: reduced(check, written(seed), seed, wrong, only))
 
 
 if __name__ == "__main__":

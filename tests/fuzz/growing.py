@@ -9,7 +9,6 @@ it, and its gradient in a static program is compared with that of eager calls.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -19,6 +18,7 @@ import numpy as np
 import paddle
 from tests.fuzz import data_sizes
 from tests.fuzz.data_sizes import WIDTH, function_of, inputs, reduced
+from tests.fuzz.seeds import run_seeds
 
 WAYS = (*data_sizes.WAYS, "gradient")
 
@@ -198,24 +198,7 @@ def check(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    parser.add_argument("--only", choices=WAYS)
-    parser.add_argument("--no-shrink", action="store_true", help="print functions as they are")
-    asked = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    tally: Counter[str] = Counter()
-    only = WAYS if asked.only is None else (asked.only,)
-    for seed in range(asked.first, asked.last):
-        wrong = check(seed, tally, only)
-        if wrong is not None:
-            tally["different"] += 1
-            shown = wrong if asked.no_shrink else reduced(check, written(seed), seed, wrong, only)
-            print(f"{shown}\n", flush=True)
-    for what, count in sorted(tally.items()):
-        print(f"{count:7} {what}")
-    raise SystemExit(bool(tally["different"]))
+    run_seeds(__doc__, WAYS, check, lambda seed, wrong, only: reduced(check, written(seed), seed, wrong, only))
 
 
 if __name__ == "__main__":

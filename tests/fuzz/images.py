@@ -9,7 +9,6 @@ thread or two, for images of two sizes.
 
 from __future__ import annotations
 
-import argparse
 import random
 import tempfile
 import warnings
@@ -27,6 +26,7 @@ from paddle.inference.compile import compile_model
 from paddle.inference.loading import files_of
 from paddle.static import InputSpec
 from tests.fuzz.programs.run import bits_of, numbers, tensor_of
+from tests.fuzz.seeds import run_seeds
 from tests.support.native_libraries import Native
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
@@ -357,22 +357,12 @@ def reduced(case: Case, only: Sequence[str], wrong: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    parser.add_argument("--only", choices=WAYS)
-    asked = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    tally: Counter[str] = Counter()
-    only = WAYS if asked.only is None else (asked.only,)
-    for seed in range(asked.first, asked.last):
-        wrong = check(draw(seed), only, tally)
-        if wrong is not None:
-            tally["different"] += 1
-            print(f"{reduced(draw(seed), only, wrong)}\n", flush=True)
-    for what, count in sorted(tally.items()):
-        print(f"{count:7} {what}")
-    raise SystemExit(bool(tally["different"]))
+    run_seeds(
+        __doc__,
+        WAYS,
+        lambda seed, tally, only: check(draw(seed), only, tally),
+        lambda seed, wrong, only: reduced(draw(seed), only, wrong),
+    )
 
 
 if __name__ == "__main__":
