@@ -153,16 +153,20 @@ class Scope:
             return True
         if condition.op == "and" and all(self.decide(c) for c in condition.args):
             return True
-        narrow = self.known_number(condition)
-        return None if narrow is None else bool(narrow)
+        narrow = self._here(condition)
+        return None if type(narrow) is Sym else bool(narrow)
 
     def known_number(self, value: Sym) -> int | float | None:
         """Return the number or the truth of a value where the part runs that is being recorded; None where it is
         open."""
-        known: Any = self.simplify(value)
-        if type(known) is Sym and self._narrowed:
-            known = substitute(substitute(known, self._narrowed), self._narrowed)
+        known = self._here(self.simplify(value))
         return None if type(known) is Sym else known
+
+    def _here(self, value: Any) -> Any:
+        """A simplified value, of symbols as they are known to be where the part runs."""
+        if type(value) is not Sym or not self._narrowed:
+            return value
+        return substitute(substitute(value, self._narrowed), self._narrowed)
 
     def guard(self, condition: Sym) -> bool:
         """Settle a hinted condition by its hint, and record that the program relies on it."""

@@ -11,9 +11,10 @@ from umiak.backends.cpu.aot.memory import Place, Ref
 from umiak.ops import convolution, linalg
 from umiak.ops.base import Op
 
+# The order in which the runtime does steps; what has one channel per group takes no residual.
 ORDER = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?(,scale)?(,shift)?")
+PER_CHANNEL = re.compile("(,bias)?(,relu|,hard_swish)?(,scale)?(,shift)?")
 LARGEST = 2.0**127  # of a number that the source in C says
-PER_CHANNEL = re.compile("(,bias)?(,relu|,hard_swish)?(,scale)?(,shift)?")  # of one channel each
 
 
 @dataclass(frozen=True)
