@@ -15,6 +15,8 @@ ROOT = Path(__file__).parents[2]
 DESIGN = ROOT / "docs" / "design"
 PAGE = re.compile(r"docs/design/(\w+\.md)")
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^(#+) ", re.MULTILINE)
 
 
 def test_softmax_page_shows_what_its_script_prints():
@@ -36,6 +38,13 @@ def test_links_lead_somewhere(page):
     targets = [t for t in LINK.findall(page.read_text()) if "://" not in t]
     missing = [t for t in targets if not (page.parent / t).exists()]
     assert not missing
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_headings_go_down_by_one_level(page):
+    levels = [len(marks) for marks in HEADING.findall(CODE.sub("", page.read_text()))]
+    assert levels[0] == 1
+    assert all(below <= above + 1 for above, below in zip(levels, levels[1:], strict=False))
 
 
 def test_code_names_pages_that_exist():

@@ -265,7 +265,7 @@ cdef Tensor widened(int dtype, dl_tensor* d, int place):
     cdef int signed = INT16 if d.dtype.bits == 16 else INT32 if d.dtype.bits == 32 else INT64
     elements = array_over(signed, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset)
     elements = elements.view(f"u{d.dtype.bits // 8}")
-    if d.dtype.bits == 64 and elements.size and elements.max() >> 63:
+    if d.dtype.bits == 64 and elements.size and int(elements.max()) >> 63:
         raise OverflowError(f"[from_dlpack] requires integers that int64 has, got {elements.max()} of uint64")
     return tensor_from_numpy(elements.astype(f"i{ITEMSIZE[dtype]}"), place, SHARE_NEVER)
 
