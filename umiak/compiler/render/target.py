@@ -62,12 +62,12 @@ class Target:
     @cached_property
     def native(self) -> frozenset[str]:
         """Operations that are rendered as they are: casts of storage types that the CPU converts to and from f32,
-        random words."""
+        random words, powers of two."""
         natives = {"philox"}
         if not self.x86 or "f16c" in self.has:
             natives.add("f16")
         if self.avx512:
-            natives.add("denormal")
+            natives.update(("denormal", "ldexp"))
             if "avx512bf16" in self.has:
                 natives.add(ROUND_BF16)
         return frozenset(natives)

@@ -29,9 +29,10 @@ def expand(
     """The roots without function nodes and without casts from or to storage types.
 
     ``native``: names of functions and of storage types (f16, bf16) that the target computes and converts itself. Of the
-    casts of such a type those between it and f32 stay. ``own``: functions that the target has expanded in another way.
+    casts of such a type those between it and f32 stay. With "ldexp" among them it is one instruction, which takes a
+    mask. ``own``: functions that the target has expanded in another way.
     """
-    builders = {**BUILDERS, **own} if own else BUILDERS
+    builders = {**BUILDERS, **(exponentials.MASKED if "ldexp" in native else {}), **(own or {})}
     expanded: dict[Node, Node] = {}
     for x in walk(roots):
         args = tuple(expanded[a] for a in x.args)

@@ -64,6 +64,12 @@ def _or_zero(x: Node, low: float, f: Builder) -> Node:
     return select(below, 0.0, f(select(below, 0.0, x)))
 
 
+def _masked(x: Node, low: float, f: Builder) -> Node:
+    """The same bits, where the last instruction of ``f`` leaves out what a mask says: what underflows is not computed
+    there."""
+    return select(lt(x, low), 0.0, f(x))
+
+
 def _clamped(x: Node, low: float, f: Builder) -> Node:
     """The same bits, computed in fewer registers, where what underflows takes no longer."""
     return f(at_least(x, low))
@@ -143,5 +149,8 @@ _SINH_F64 = (
 BUILDERS: dict[str, Builder] = {
     f.__name__: f for f in (exp, exp2, expm1, logistic, tanh, sinh, cosh)
 }  # fmt: skip
+_BOUNDED = (exp, exp2, logistic)
 # For targets that compute what underflows as fast as all else, and are short of registers.
-UNDERFLOWING: dict[str, Builder] = {f.__name__: partial(f, bounded=_clamped) for f in (exp, exp2, logistic)}
+UNDERFLOWING: dict[str, Builder] = {f.__name__: partial(f, bounded=_clamped) for f in _BOUNDED}
+# For targets whose ldexp is one instruction, which takes a mask.
+MASKED: dict[str, Builder] = {f.__name__: partial(f, bounded=_masked) for f in _BOUNDED}
