@@ -1,5 +1,6 @@
 """Launches are counted exactly, with the bytes and flops that they have, while somebody times them."""
 
+import math
 import os
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle.vision import models
 from umiak import ops as F
 from umiak.backends.cpu.work import FLOPS
 from umiak.compiler import statistics
@@ -137,6 +139,33 @@ def test_convolutions():
     backward = timed(lambda: tape.backward([y], [tensor(*y.shape)]))
     rows = {name.split(" ")[0]: row for name, row in backward.items() if name.startswith("conv")}
     assert rows == dict.fromkeys(("conv_input_grad", "conv_weight_grad"), (1, 4 * sizes.sum(), flops))
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v3_small"])
+def test_convolutions_of_whole_networks(name, tmp_path):
+    """A predictor's convolutions, with kernels in strips and what follows them, have the flops of eager ones."""
+    net = getattr(models, name)()
+    net.eval()
+    counts = []
+
+    def count(layer, _, y):
+        counts.append(2 * math.prod(y.shape) * math.prod(layer.weight.shape[1:]))
+
+    for layer in net.sublayers():
+        if isinstance(layer, paddle.nn.Conv2D):
+            layer.register_forward_post_hook(count)
+    x = paddle.ones([1, 3, 64, 48])
+
+    def flops(call):
+        return sum(n * each for name, (n, _, each) in timed(call).items() if name.startswith("conv"))
+
+    eager = flops(lambda: net(x))
+    assert eager == sum(counts)
+    paddle.jit.save(net, str(tmp_path / name), input_spec=[paddle.static.InputSpec(x.shape)])
+    config = paddle.inference.Config(str(tmp_path / f"{name}.json"), str(tmp_path / f"{name}.pdiparams"))
+    predictor = paddle.inference.create_predictor(config)
+    predictor.run([x])
+    assert flops(lambda: predictor.run([x])) == eager
 
 
 def test_attention():

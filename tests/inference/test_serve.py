@@ -311,7 +311,7 @@ def wait_for_runs(server, number):
 @pytest.mark.slow
 def test_a_request_that_takes_too_long(slow_prefix):
     with running(slow_prefix, "--timeout", "0.2") as server:
-        code, _, body = server.ask("POST", "/v1/predict", json.dumps({"inputs": {"x": [30_000]}}))
+        code, _, body = server.ask("POST", "/v1/predict", json.dumps({"inputs": {"x": [400_000]}}))
         assert (code, "within 0.2 seconds" in json.loads(body)["error"]) == (504, True)
         assert server.stop() == command.DONE
 
@@ -320,7 +320,7 @@ def test_a_request_that_takes_too_long(slow_prefix):
 def test_more_requests_than_may_wait(slow_prefix):
     with running(slow_prefix, "--max-waiting", "1") as server:
         results = []
-        threads = [ask_long(server, 50_000, results)]
+        threads = [ask_long(server, 400_000, results)]
         time.sleep(0.5)
         threads.append(ask_long(server, 1, results))
         wait_for_runs(server, 1)
@@ -336,7 +336,7 @@ def test_more_requests_than_may_wait(slow_prefix):
 def test_requests_in_hand_are_answered_at_the_end(slow_prefix):
     with running(slow_prefix) as server:
         results = []
-        threads = [ask_long(server, 20_000, results) for _ in range(3)]
+        threads = [ask_long(server, 100_000, results) for _ in range(3)]
         wait_for_runs(server, 2)
         assert server.stop() == command.DONE
         for thread in threads:

@@ -41,6 +41,10 @@ class StripConv(Op):
         _, *kernel, _, _, _ = w.shape
         return Meta((self.channels, self.depth, *kernel), w.dtype)
 
+    def multiply_adds(self, operands: Any, outs: Any) -> Any:
+        x, w = operands[:2]
+        return self.inner.multiply_adds((x, self.kernels(w)), outs)
+
     def infer(self, x: Any, w: Any, *params: Any) -> Any:
         return self.inner.infer(x, self.kernels(w), *params)
 
@@ -64,6 +68,10 @@ class StripMatmul(Op):
     def kernels(self, w: Any) -> Meta:
         """The meta of the matrix that ``w`` holds."""
         return Meta((self.depth, self.channels), w.dtype)
+
+    def multiply_adds(self, operands: Any, outs: Any) -> Any:
+        x, w = operands[:2]
+        return self.inner.multiply_adds((x, self.kernels(w)), outs)
 
     def infer(self, x: Any, w: Any) -> Any:
         return self.inner.infer(x, self.kernels(w))

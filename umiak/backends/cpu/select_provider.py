@@ -85,7 +85,7 @@ def kernel(call: Any) -> Kernel | None:
         dims=[integer(d) for d in launch.dims],
         explain=explain,
         name=f"{'+'.join((inner.name, *(s if isinstance(s, str) else s[0] for s in steps)))} ({launch.provider})",
-        work=work.of_op(inner),
+        work=work.of_op(inner if strips is None else strips),
     )
 
 
