@@ -17,6 +17,7 @@ from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.dtype import DType, convert, from_id
 from umiak.ops.base import REGISTRY
+from umiak.util.arguments import several
 from umiak.util.errors import op_error
 
 _LEVELS = {"O0": 0, "OD": 1, "O1": 1, "O2": 2}
@@ -286,7 +287,8 @@ def decorate(
         The models, or ``(models, optimizers)`` where optimizers are given.
 
     Raises:
-        TypeError: something in excluded_layers that is neither a layer nor a class of layers.
+        TypeError: something in excluded_layers that is neither a layer nor a class of layers; models that are no
+            layers, or optimizers that are none.
         ValueError: an unknown level or dtype.
         RuntimeError: a model whose parameters are not float32.
 
@@ -310,13 +312,16 @@ def decorate(
         if low is dt.float16:
             classes += (LayerNorm, InstanceNorm1D, InstanceNorm2D, InstanceNorm3D)
         kept = {id(below) for e in excluded if isinstance(e, Layer) for below in e.sublayers(include_self=True)}
+        several("decorate", "a layer or a list of layers as models", models if many else [models], Layer)
         for model in models if many else [models]:
             _cast_model(model, low, classes, kept, None if save_dtype is None else convert(save_dtype))
             if master_grad:
                 _keep_wide_gradients(model)
-        for optimizer in (
-            [] if optimizers is None else optimizers if isinstance(optimizers, (list, tuple)) else [optimizers]
-        ):
+        given = [] if optimizers is None else optimizers if isinstance(optimizers, (list, tuple)) else [optimizers]
+        for optimizer in several("decorate", "an optimizer or a list of them as optimizers", given):
+            if not hasattr(optimizer, "step"):
+                required = "an optimizer or a list of them as optimizers"
+                raise op_error(TypeError, "decorate", required, type(optimizer).__name__)
             optimizer._multi_precision = master_weight is not False
     return models if optimizers is None else (models, optimizers)
 

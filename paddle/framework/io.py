@@ -30,6 +30,7 @@ from paddle.framework.random import GeneratorState
 from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import Tensor
 from umiak.util import partial_files
+from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 from umiak.util.regular_file import NotRegular
 
@@ -182,7 +183,7 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
     Raises:
         ValueError: another protocol, or a path that names no file.
         TypeError: a layer (save its ``state_dict()``), tensors in a set, for safetensors anything but a dict of
-            tensors, or an unknown option.
+            tensors, an unknown option, or something that names no file.
         OSError: the file cannot be written.
 
     Example:
@@ -197,6 +198,8 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
     unknown = configs.keys() - {"use_binary_format", "pickle_protocol", "safetensors"}
     if unknown:
         raise op_error(TypeError, "save", "known options", sorted(unknown)[0])
+    if not hasattr(path, "write"):
+        path = file_name("save", "the name of a file or a binary file object", path)
     if _as_safetensors(path, configs):
         _save_safetensors(obj, path)
         return
@@ -206,10 +209,9 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
     if hasattr(path, "write"):
         _dump(packed, path, protocol)
         return
-    name = os.fspath(path)
-    if not os.path.basename(name):
-        raise op_error(ValueError, "save", "the name of a file", repr(name))
-    with replacing(name) as f:
+    if not os.path.basename(path):
+        raise op_error(ValueError, "save", "the name of a file", repr(path))
+    with replacing(path) as f:
         _dump(packed, f, protocol)
 
 
@@ -346,8 +348,8 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     agree (``FLAGS_verify_checksums=0`` leaves that out; files of the reference framework have none).
 
     Args:
-        path: a file name or a binary file object, which is read to the end of what one ``save`` wrote. A name that ends
-            in ``.safetensors`` is read as such.
+        path: a file name, of bytes too, or a binary file object, which is read to the end of what one ``save`` wrote. A
+            name that ends in ``.safetensors`` is read as such.
         **configs: ``safetensors=True`` reads that format, whatever the name is; ``return_numpy=True`` gives arrays
             instead of tensors; ``keep_name_table=True`` leaves a state dict its table of parameter names;
             ``model_filename`` and ``params_filename`` are accepted, without effect.
@@ -357,7 +359,7 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
 
     Raises:
         ValueError: the file does not exist, is no regular file or does not hold such data.
-        TypeError: an unknown option.
+        TypeError: an unknown option, or something that names no file.
 
     Example:
         >>> import paddle, io
@@ -370,6 +372,8 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     unknown = configs.keys() - {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors"}
     if unknown:
         raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
+    if not hasattr(path, "read"):
+        path = file_name("load", "the name of a file or a binary file object", path)
     if not hasattr(path, "read") and _as_safetensors(path, configs):
         from umiak.checkpoint.safetensors import load_safetensors
 
@@ -378,7 +382,7 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         except FileNotFoundError:
             raise op_error(ValueError, "load", "a file that exists", repr(os.fspath(path))) from None
         return {k: host_values(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
-    name = getattr(path, "name", "<file object>") if hasattr(path, "read") else os.fspath(path)
+    name = path if isinstance(path, str) else getattr(path, "name", "<file object>")
     try:
         loaded = _read_object(path) if hasattr(path, "read") else _read_file(name)
         if isinstance(loaded, dict) and isinstance(loaded.get(SLICES), dict):

@@ -129,6 +129,8 @@ class Model:
         """
         if loss is not None and not callable(loss):
             raise op_error(TypeError, "Model.prepare", "loss as a layer or function", repr(loss))
+        if optimizer is not None and not (hasattr(optimizer, "step") or hasattr(optimizer, "minimize")):
+            raise op_error(TypeError, "Model.prepare", "an optimizer", repr(optimizer))
         for metric in listed(metrics):
             if not isinstance(metric, Metric):
                 raise op_error(TypeError, "Model.prepare", "instances of paddle.metric.Metric", repr(metric))

@@ -15,6 +15,7 @@ from paddle.inference.engine_settings import EngineSettings
 from paddle.inference.kinds import NARROW, PrecisionType
 from paddle.inference.loading import ModelNotFound
 from paddle.inference.pass_builder import CLEANING, PassBuilder, _known
+from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 
 LOG = logging.getLogger("paddle.inference")
@@ -48,10 +49,7 @@ class NativeConfig:
 
 
 def _name(op_name: str, path: Any) -> str:
-    try:
-        return os.fsdecode(path)  # bytes too, as in the reference
-    except TypeError:
-        raise op_error(TypeError, op_name, "the name of a file", type(path).__name__) from None
+    return file_name(op_name, "the name of a file", path)
 
 
 def _file(op_name: str, path: Any) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import numbers
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import paddle
 from paddle._public import public
+from umiak.util.arguments import several
+from umiak.util.errors import op_error
 
 
 class NoLengthError(TypeError, ValueError, RuntimeError):
@@ -83,6 +86,7 @@ class TensorDataset(Dataset):
         tensors: a sequence of tensors or arrays whose first dims are equal, at least one.
 
     Raises:
+        TypeError: something that is no tensor or array.
         ValueError: no tensors, or first dims that differ.
 
     Example:
@@ -94,6 +98,10 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, tensors: Sequence[Any]) -> None:
+        required = "a sequence of tensors or arrays"
+        for t in several("TensorDataset", required, tensors):
+            if not hasattr(t, "shape"):
+                raise op_error(TypeError, "TensorDataset", required, f"an item of type {type(t).__name__}")
         if not len(tensors):
             raise ValueError("[TensorDataset] requires at least one tensor, got none")
         sizes = [t.shape[0] for t in tensors]
@@ -126,7 +134,7 @@ class ComposeDataset(Dataset):
     """
 
     def __init__(self, datasets: Sequence[Dataset]) -> None:
-        self.datasets = list(datasets)
+        self.datasets = several("ComposeDataset", "a sequence of datasets", datasets)
         if not self.datasets:
             raise ValueError("[ComposeDataset] requires at least one dataset, got none")
         sizes = [len(d) for d in self.datasets]
@@ -166,7 +174,7 @@ class ChainDataset(IterableDataset):
     """
 
     def __init__(self, datasets: Sequence[IterableDataset]) -> None:
-        self.datasets = list(datasets)
+        self.datasets = several("ChainDataset", "a sequence of datasets", datasets)
         if not self.datasets:
             raise ValueError("[ChainDataset] requires at least one dataset, got none")
 
@@ -206,7 +214,7 @@ class ConcatDataset(Dataset):
         return list(itertools.accumulate(len(d) for d in sequence))
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
-        self.datasets = list(datasets)
+        self.datasets = several("ConcatDataset", "an iterable of datasets", datasets)
         if not self.datasets:
             raise ValueError("[ConcatDataset] requires at least one dataset, got none")
         self.cumulative_sizes = self.cumsum(self.datasets)
@@ -232,6 +240,7 @@ class Subset(Dataset):
         indices: a sequence of indices of it.
 
     Raises:
+        TypeError: a text for indices.
         IndexError: an index beyond the last item.
 
     Example:
@@ -242,6 +251,8 @@ class Subset(Dataset):
     """
 
     def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        if isinstance(indices, str):
+            raise op_error(TypeError, "Subset", "a sequence of ints as indices", repr(indices))
         self.dataset = dataset
         self.indices = indices
 
@@ -266,6 +277,7 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
         A list of one :class:`Subset` for each length.
 
     Raises:
+        TypeError: lengths that are no numbers.
         ValueError: the lengths do not sum to the whole, or one is negative.
 
     Example:
@@ -275,6 +287,7 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
         (8, 2, True)
     """
     total = len(dataset)
+    lengths = several("random_split", "a list of numbers as lengths", lengths, numbers.Real)
     if lengths and abs(sum(lengths) - 1) < 1e-9 and all(0 <= n <= 1 for n in lengths) and total != 1:
         sizes = [int(total * n) for n in lengths]
         for i in range(total - sum(sizes)):

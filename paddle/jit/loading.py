@@ -42,6 +42,7 @@ from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
+from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 
 FORWARD = "forward"
@@ -190,7 +191,7 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
         A :class:`TranslatedLayer`, in evaluation; its parameters can be trained.
 
     Raises:
-        TypeError: another option.
+        TypeError: another option, or something that names no file.
         ValueError: files that are no such model, damaged, or with operators that are not known.
         RuntimeError: operators of users (``paddle.library``) that are not registered here.
         OSError: a file that is not there.
@@ -203,7 +204,7 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     """
     if unknown := sorted(set(configs) - {"model_filename", "params_filename"}):
         raise op_error(TypeError, "load", "options of ['model_filename', 'params_filename']", unknown)
-    prefix = os.fspath(path)
+    prefix = file_name("load", "the beginning of names of files, or a folder", path)
     if configs and any(os.path.isfile(prefix + end) for end in PROGRAM_ENDS):
         warnings.warn(f"[load] takes the files of {prefix!r}: {sorted(configs)} name files in folders", stacklevel=2)
         configs = {}

@@ -37,6 +37,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside
+from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 
 PROGRAM, PARAMETERS = ".json", ".pdiparams"
@@ -104,7 +105,7 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
         >>> sorted(os.listdir(folder))
         ['m.json', 'm.pdiparams']
     """
-    prefix = os.fspath(path)
+    prefix = file_name("jit.save", "a path that ends in a name", path)
     if not os.path.basename(prefix):
         raise op_error(ValueError, "jit.save", "a path that ends in a name", repr(path))
     if unknown := set(configs) - _CONFIGS:

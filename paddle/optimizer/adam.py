@@ -15,6 +15,7 @@ from umiak import ops as F
 from umiak.core.slot import ABSENT, GRAD, RATE, TARGET, VALUE
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import compare_lt, maximum, where
+from umiak.util.errors import op_error
 
 # Beyond these many steps every correction for the start at 0 is 1.
 _FOREVER = 10_000_000
@@ -224,6 +225,8 @@ class AdamW(_Moments):
             raise TypeError(f"[AdamW] requires a number as weight_decay, got {type(weight_decay).__name__}")
         self._amsgrad = amsgrad
         self._lr_ratio = lr_ratio
+        if apply_decay_param_fun is not None and not callable(apply_decay_param_fun):
+            raise op_error(TypeError, "AdamW", "a function as apply_decay_param_fun", repr(apply_decay_param_fun))
         self._apply_decay_param_fun = apply_decay_param_fun
         self._multi_precision = multi_precision
         self._op = F.AdamwUpdate(amsgrad)
@@ -369,6 +372,9 @@ class Lamb(_Moments):
     ) -> None:
         self._set_betas(beta1, beta2, epsilon)
         self._lamb_weight_decay = float(lamb_weight_decay)
+        if exclude_from_weight_decay_fn is not None and not callable(exclude_from_weight_decay_fn):
+            required, got = "a function as exclude_from_weight_decay_fn", repr(exclude_from_weight_decay_fn)
+            raise op_error(TypeError, "Lamb", required, got)
         self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
         self._always_adapt = always_adapt
         self._multi_precision = multi_precision

@@ -7,12 +7,14 @@ schedule with its own state. Schedules advance only when the user calls ``step()
 from __future__ import annotations
 
 import math
+import numbers
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle import _lazy
+from umiak.util.arguments import several
 
 __getattr__, __dir__ = _lazy.attributes_of(__name__)
 
@@ -176,6 +178,7 @@ class PiecewiseDecay(LRScheduler):
         verbose: print each change.
 
     Raises:
+        TypeError: boundaries or values that are no numbers.
         ValueError: no boundaries, or too few values.
 
     Example:
@@ -192,6 +195,8 @@ class PiecewiseDecay(LRScheduler):
     def __init__(
         self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
     ) -> None:
+        several("PiecewiseDecay", "a list of numbers as boundaries", boundaries, numbers.Real)
+        several("PiecewiseDecay", "a list of numbers as values", values, numbers.Real)
         _require(len(boundaries) > 0, ValueError, self, "at least one boundary", boundaries)
         _require(
             len(values) > len(boundaries),

@@ -38,6 +38,8 @@ from umiak.core.optimizer_step import (
 from umiak.core.slot import Slot, SlotRows
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
+from umiak.util.arguments import several
+from umiak.util.errors import op_error
 
 Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
 Rows = dict[Any, list[Row | SlotRows]]  # of each op: what is updated together
@@ -164,9 +166,8 @@ class Optimizer(HookedStep):
                 raise AttributeError(f"[{op_name}] requires parameters, got None")
             parameters = []
         if isinstance(parameters, (Tensor, dict)):
-            raise TypeError(
-                f"[{op_name}] requires an iterable of parameters or of dicts, got {type(parameters).__name__}"
-            )
+            raise op_error(TypeError, op_name, "an iterable of parameters or of dicts", type(parameters).__name__)
+        given = several(op_name, "an iterable of parameters or of dicts", parameters)
         if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
             raise TypeError(
                 f"[{op_name}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate).__name__}"
@@ -188,7 +189,6 @@ class Optimizer(HookedStep):
         self._multi_precision = getattr(self, "_multi_precision", False)
         self._groups: list[dict[str, Any]] = []
         self._parameter_list: list[Any] = []
-        given = list(parameters)
         self._is_grouped = bool(given) and isinstance(given[0], dict)
         if defines_hooks(type(self)):
             self._start_hooks()
@@ -207,11 +207,9 @@ class Optimizer(HookedStep):
 
     def _add_param_group(self, group: dict[str, Any]) -> None:
         params: Any = group["params"]
-        params = [params] if isinstance(params, Tensor) else list(params)
+        params = [params] if isinstance(params, Tensor) else params
+        params = several(type(self).__name__, "an iterable of parameters", params, Tensor)
         known = {id(p) for p in self._parameter_list}
-        for x in params:
-            if not isinstance(x, Tensor):
-                raise TypeError(f"[{type(self).__name__}] requires parameters, got {type(x).__name__}")
         for p in params:
             if id(p) in known:
                 raise ValueError(f"[{type(self).__name__}] requires each parameter once, got {p.name} twice")
@@ -755,8 +753,12 @@ class Optimizer(HookedStep):
         return self._pairs(parameters, no_grad_set)
 
     def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Any, Tensor]]:
-        skipped = {getattr(x, "name", x) for x in no_grad_set or ()}
-        params: list[Any] = self._parameter_list if parameters is None else list(parameters)
+        op_name = f"{type(self).__name__}.minimize"
+        skips = several(op_name, "a list of parameters or names as no_grad_set", no_grad_set or (), (str, Tensor))
+        skipped = {x if isinstance(x, str) else x.name for x in skips}
+        params: list[Any] = self._parameter_list
+        if parameters is not None:
+            params = several(op_name, "a list of parameters as parameters", parameters, Tensor)
         return [(p, p.grad) for p in params if p.grad is not None and not p.stop_gradient and p.name not in skipped]
 
     def append_regularization_ops(

@@ -8,19 +8,24 @@ from typing import Any
 from paddle._public import public
 from paddle.framework.parameter import Parameter
 from paddle.static.program import tracer_of
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Value
 from umiak.runtime.program_tracer import ProgramTracer
+from umiak.util.arguments import several
 from umiak.util.errors import op_error
 
 
-def _names(xs: Iterable[Any] | None) -> set[str]:
-    return {x if isinstance(x, str) else x.name for x in xs or ()}
+def _names(op_name: str, argument: str, given: Any) -> set[str]:
+    """The names of variables, which are given as such or by their names; none for None."""
+    given = [given] if isinstance(given, Tensor) else () if given is None else given
+    xs = several(op_name, f"a list of variables or names as {argument}", given, (str, Tensor))
+    return {x if isinstance(x, str) else x.name for x in xs}
 
 
-def _values(tracer: ProgramTracer, variables: Iterable[Any] | None) -> Iterator[Value]:
+def _values(tracer: ProgramTracer, variables: Any) -> Iterator[Value]:
     """The values of variables of a program, which are given as such or by their names; others are left out."""
-    for x in variables or ():
+    for x in [variables] if isinstance(variables, Tensor) else variables or ():
         found = tracer.names.get(x) if isinstance(x, str) else x
         value = tracer.find(found) if isinstance(found, Tensor) else None
         if value is not None:
@@ -31,8 +36,8 @@ def parameters_of(
     tracer: ProgramTracer, wanted: Sequence[Any] | None, left_out: Iterable[Any] | None
 ) -> list[Parameter]:
     """The trainable parameters of a program, or those of them that are wanted, given as parameters or names."""
-    skipped = _names(left_out)
-    chosen = None if wanted is None else _names(wanted)
+    skipped = _names("append_backward", "no_grad_set", left_out)
+    chosen = None if wanted is None else _names("append_backward", "parameter_list", wanted)
     return [
         x for x in tracer.captured().values()
         if isinstance(x, Parameter) and not x.stop_gradient and x.name not in skipped
@@ -63,7 +68,8 @@ def append_backward(
         A list of pairs of parameter and gradient, of the parameters that the loss depends on.
 
     Raises:
-        TypeError: a loss that is no variable of a program.
+        TypeError: a loss that is no variable of a program; a text for a list of names.
+        RuntimeError: a loss of a program that is not recorded now.
         ValueError: a loss of several elements.
 
     Example:
@@ -103,7 +109,8 @@ def gradients(
         A list with a variable for each input, None for one that the targets do not depend on.
 
     Raises:
-        TypeError: targets that are no variables of a program.
+        TypeError: targets that are no variables of a program; a text for a list of names.
+        RuntimeError: targets of a program that is not recorded now.
         ValueError: another number of target gradients than of targets.
 
     Example:
@@ -128,7 +135,7 @@ def gradients(
     for x in xs:
         if not isinstance(x, Tensor):
             raise op_error(TypeError, "gradients", "variables as inputs", type(x).__name__)
-    skipped = _names(no_grad_set)
+    skipped = _names("gradients", "no_grad_set", no_grad_set)
     open_ends = [i for i, y in enumerate(ys) if not y.stop_gradient]
     wanted = [x for x in xs if not x.stop_gradient and not (skipped and x.name in skipped)]
     if not open_ends or not wanted:
@@ -143,4 +150,8 @@ def gradients(
 def _of(op_name: str, y: Any) -> ProgramTracer:
     if not isinstance(y, Tensor):
         raise op_error(TypeError, op_name, "a variable of a program", type(y).__name__)
-    return tracer_of(op_name, y)
+    tracer = tracer_of(op_name, y)
+    if tracer not in current().trace:
+        hint = "Call it inside paddle.static.program_guard."
+        raise op_error(RuntimeError, op_name, "a variable of the program that is recorded", "one of another", hint)
+    return tracer

@@ -21,6 +21,7 @@ from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.util.arguments import several
 from umiak.util.errors import ShapeError, op_error
 from umiak.util.size import plain_ints
 
@@ -155,7 +156,7 @@ def dropout(
 
 
 def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
-    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = tuple([axis] if isinstance(axis, int) else several("dropout", "an int or a list of them as axis", axis, int))
     try:
         ndim = x.ndim
     except AttributeError:
@@ -378,6 +379,8 @@ def pad(
     flat: Any = pad if isinstance(pad, int) else plain_ints(pad)
     pads_by_axis: Any = _pads_by_axis
     if flat is None:
+        if isinstance(pad, str):
+            raise op_error(TypeError, "pad", "a number or a list of numbers as pad", repr(pad))
         flat = tuple([n if type(n) is Sym else int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
         pads_by_axis = _pads_by_axis.__wrapped__  # a symbolic number lives as long as its program
     ndim = x.ndim

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from paddle.framework.place import XPUPlace
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType, convert
 from umiak.core.tensor import Tensor
+from umiak.util.arguments import several
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
@@ -115,41 +117,40 @@ def type(self: Layer, dst_type: Any) -> Layer:
     return self.astype(dst_type)
 
 
-def _cast(self: Layer, dtype: str, excluded_layers: Any) -> Layer:
-    excluded = (
-        tuple(excluded_layers)
-        if isinstance(excluded_layers, (list, tuple))
-        else (excluded_layers,)
-        if excluded_layers
-        else ()
-    )
+def _cast(self: Layer, dtype: str, excluded: tuple = ()) -> Layer:
     _convert(self, None, convert(dtype), excluded)
     return self
 
 
+def _classes(method: str, excluded_layers: Any) -> tuple:
+    given = [excluded_layers] if isinstance(excluded_layers, builtins.type) else excluded_layers or ()
+    required = "a class of layers, or a list of them, as excluded_layers"
+    return tuple(several(f"Layer.{method}", required, given, builtins.type))
+
+
 def float(self: Layer, excluded_layers: Any = None) -> Layer:
     """Cast floating parameters and buffers to float32, but not those of ``excluded_layers`` (a class or a list)."""
-    return _cast(self, "float32", excluded_layers)
+    return _cast(self, "float32", _classes("float", excluded_layers))
 
 
 def float16(self: Layer, excluded_layers: Any = None) -> Layer:
     """Cast floating parameters and buffers to float16, but not those of ``excluded_layers``."""
-    return _cast(self, "float16", excluded_layers)
+    return _cast(self, "float16", _classes("float16", excluded_layers))
 
 
 def bfloat16(self: Layer, excluded_layers: Any = None) -> Layer:
     """Cast floating parameters and buffers to bfloat16, but not those of ``excluded_layers``."""
-    return _cast(self, "bfloat16", excluded_layers)
+    return _cast(self, "bfloat16", _classes("bfloat16", excluded_layers))
 
 
 def half(self: Layer) -> Layer:
     """Cast floating parameters and buffers to float16."""
-    return _cast(self, "float16", None)
+    return _cast(self, "float16")
 
 
 def double(self: Layer) -> Layer:
     """Cast floating parameters and buffers to float64."""
-    return _cast(self, "float64", None)
+    return _cast(self, "float64")
 
 
 def cpu(self: Layer) -> Layer:

@@ -14,6 +14,7 @@ from paddle.nn.layer._hooks import HookRemoveHelper
 from umiak.core import inplace
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from paddle.nn.layer.layers import Layer
@@ -175,7 +176,7 @@ def set_state_dict(
         Names that were not loaded, and those of ``state_dict`` that found no place.
 
     Raises:
-        TypeError: an entry has another dtype.
+        TypeError: an entry has another dtype, or what is given is no dict.
 
     Example:
         >>> import paddle
@@ -183,6 +184,8 @@ def set_state_dict(
         >>> b.set_state_dict(a.state_dict())
         ([], [])
     """
+    if not isinstance(state_dict, Mapping):
+        raise op_error(TypeError, "set_state_dict", "a dict of tensors by name", type(state_dict).__name__)
     matched, missing, used = [], [], set()
     for key, own in self.state_dict(use_hook=False).items():
         name = key if use_structured_name else own.name

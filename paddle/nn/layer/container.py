@@ -9,6 +9,8 @@ from paddle._public import also, public
 from paddle.framework.parameter import Parameter
 from paddle.nn.layer.layers import Layer
 from umiak.core.direct import in_order
+from umiak.util.arguments import several
+from umiak.util.errors import op_error
 
 
 def _position(owner: Layer, index: int, size: int, extra: int = 0) -> int:
@@ -18,8 +20,15 @@ def _position(owner: Layer, index: int, size: int, extra: int = 0) -> int:
     return index + size if index < 0 else index
 
 
-def _named_items(items: Any) -> Iterable[tuple[str, Any]]:
-    return items.items() if hasattr(items, "items") else items
+def _named_items(owner: Layer, items: Any) -> Iterable[tuple[str, Any]]:
+    if hasattr(items, "items"):
+        return items.items()
+    op_name, required = type(owner).__name__, "a dict or a list of pairs (name, value)"
+    pairs = several(op_name, required, items)
+    for pair in pairs:
+        if len(several(op_name, required, pair)) != 2:
+            raise op_error(ValueError, op_name, required, f"a list with {pair!r}")
+    return pairs
 
 
 _CALL = Layer.__call__
@@ -334,7 +343,7 @@ class LayerDict(Layer):
         Raises:
             TypeError: a value that is not a layer.
         """
-        for key, layer in _named_items(sublayers):
+        for key, layer in _named_items(self, sublayers):
             self.add_sublayer(key, layer)
 
 
@@ -467,5 +476,5 @@ class ParameterDict(Layer):
         Raises:
             TypeError: a value that is not a parameter.
         """
-        for key, p in _named_items(parameters):
+        for key, p in _named_items(self, parameters):
             self.add_parameter(key, p)

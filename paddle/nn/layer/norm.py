@@ -20,6 +20,7 @@ from umiak import ops
 from umiak.core.dtype import convert
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.util.arguments import several
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ class LayerNorm(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(dtype=dtype)
-        shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+        shape = [normalized_shape] if isinstance(normalized_shape, int) else normalized_shape
+        shape = several("LayerNorm", "an int or a list of them as normalized_shape", shape)
         self._normalized_shape = shape
         self._epsilon = epsilon
         size = [math.prod(shape)]

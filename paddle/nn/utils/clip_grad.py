@@ -12,13 +12,15 @@ from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.foreach import apply_foreach_into
 from umiak.core.tensor import Tensor
+from umiak.util.arguments import several
 
 _CLIP = F.Clip()
 
 
-def _gradients(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
-    several = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad for p in several if p.grad is not None]
+def _gradients(op_name: str, parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
+    given = [parameters] if isinstance(parameters, Tensor) else parameters
+    given = several(op_name, "a parameter or an iterable of them", given, Tensor)
+    return [p.grad for p in given if p.grad is not None]
 
 
 @public("paddle.nn.utils")
@@ -37,6 +39,7 @@ def clip_grad_norm_(
         The norm before, a tensor without dims of the gradients' dtype; 0 in float32 where there is no gradient.
 
     Raises:
+        TypeError: something that is no parameter.
         ValueError: a negative ``norm_type`` or ``max_norm``.
         RuntimeError: the norm is infinite or NaN, and ``error_if_nonfinite`` is on.
 
@@ -54,7 +57,7 @@ def clip_grad_norm_(
     if not max_norm >= 0:
         raise ValueError(f"[clip_grad_norm_] requires max_norm of 0 or more, got {max_norm}")
     with no_grad_guard():
-        grads = _gradients(parameters)
+        grads = _gradients("clip_grad_norm_", parameters)
         if not grads:
             return F.full(0.0, dtype=dt.float32, shape=())
         norm = global_norm(grads) if p == 2.0 else _norm(grads, p)
@@ -82,6 +85,7 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
         clip_value: the largest value, 0 or more.
 
     Raises:
+        TypeError: something that is no parameter.
         ValueError: a negative ``clip_value``.
 
     Example:
@@ -96,4 +100,4 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
     if not limit >= 0:
         raise ValueError(f"[clip_grad_value_] requires clip_value of 0 or more, got {limit}")
     with no_grad_guard():
-        apply_foreach_into(_CLIP, [((g,), (g, -limit, limit), ()) for g in _gradients(parameters)])
+        apply_foreach_into(_CLIP, [((g,), (g, -limit, limit), ()) for g in _gradients("clip_grad_value_", parameters)])

@@ -10,6 +10,7 @@ from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
+from umiak.util.arguments import several
 
 
 @public("paddle.nn.utils")
@@ -23,7 +24,7 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
         A vector of that dtype, with the elements in order; gradients pass through it.
 
     Raises:
-        TypeError: tensors of different dtypes.
+        TypeError: tensors of different dtypes, or something that is no tensor.
         ValueError: no parameters.
 
     Example:
@@ -31,7 +32,8 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
         >>> paddle.nn.utils.parameters_to_vector(paddle.nn.Linear(2, 3).parameters()).shape
         paddle.Size([9])
     """
-    return F.concat([F.reshape(p, shape=(math.prod(p.shape),)) for p in parameters], axis=0)
+    given = several("parameters_to_vector", "an iterable of parameters", parameters, Tensor)
+    return F.concat([F.reshape(p, shape=(math.prod(p.shape),)) for p in given], axis=0)
 
 
 @public("paddle.nn.utils")
@@ -44,7 +46,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | 
 
     Raises:
         ValueError: a vector of another length.
-        TypeError: a vector of another dtype.
+        TypeError: a vector of another dtype, or something that is no tensor.
 
     Example:
         >>> import paddle
@@ -53,7 +55,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | 
         >>> layer.weight.tolist(), layer.bias.tolist()
         ([[1.0], [2.0]], [3.0])
     """
-    parameters = list(parameters)
+    parameters = several("vector_to_parameters", "an iterable of parameters", parameters, Tensor)
     sizes = [math.prod(p.shape) for p in parameters]
     if sum(sizes) != vec.shape[0]:
         raise ValueError(f"[vector_to_parameters] requires a vector of {sum(sizes)} elements, got {vec.shape[0]}")

@@ -86,7 +86,8 @@ class Compose:
         transforms: functions of one argument, applied in this order.
 
     Raises:
-        Exception: what one of them raises.
+        TypeError: a text for the list.
+        Exception: what one of them raises, in a call.
 
     Example:
         >>> import numpy as np
@@ -97,6 +98,8 @@ class Compose:
     """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
+        if isinstance(transforms, str):
+            raise op_error(TypeError, "Compose", "a list of functions as transforms", repr(transforms))
         self.transforms = transforms
 
     def __call__(self, data: Any) -> Any:
