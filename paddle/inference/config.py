@@ -13,7 +13,7 @@ from paddle.inference.accelerators import Devices
 from paddle.inference.arguments import _names, _switch
 from paddle.inference.engine_settings import EngineSettings
 from paddle.inference.kinds import NARROW, PrecisionType
-from paddle.inference.loading import ModelNotFound
+from paddle.inference.loading import ModelNotFound, files_of
 from paddle.inference.pass_builder import CLEANING, PassBuilder, _known
 from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
@@ -78,8 +78,8 @@ class Config(Devices, EngineSettings):
     single text, whose letters would be names: anything else is a TypeError.
 
     Args:
-        *args: nothing; a folder; the files of the program and of its parameters, by str, bytes or path; or a
-            ``Config``, which is copied.
+        *args: nothing; a folder; a folder and what the names of the model's files begin with; the files of the program
+            and of its parameters, by str, bytes or path; or a ``Config``, which is copied.
 
     Attributes:
         Precision: the class ``PrecisionType``, whose members are attributes as well.
@@ -139,8 +139,8 @@ class Config(Devices, EngineSettings):
         """Name the files of the model.
 
         Args:
-            *args: a folder, or the files of the program and of its parameters. The latter need not be there, or is
-                ``""``, where the program has none.
+            *args: a folder; a folder and what the names of the model's files begin with; or the files of the program
+                and of its parameters. The latter need not be there, or is ``""``, where the program has none.
 
         Raises:
             TypeError: other arguments.
@@ -151,10 +151,10 @@ class Config(Devices, EngineSettings):
         if len(args) == 1:
             self._dir, self._prog, self._params = _name("Config", args[0]), "", ""
         else:
-            prog, params = args
-            self._prog = _file("Config", prog)
-            self._params = _name("Config", params)
-            self._dir = ""
+            prog, params = (_name("Config", x) for x in args)
+            if os.path.isdir(prog):
+                prog, params = files_of(os.path.join(prog, params))
+            self._dir, self._prog, self._params = "", _file("Config", prog), params
         self._buffers = None
 
     def set_prog_file(self, path: str | os.PathLike) -> None:
@@ -489,8 +489,14 @@ class Config(Devices, EngineSettings):
 
         Args:
             path: a file; ``enable_tuned_tensorrt_dynamic_shape`` reads it.
+
+        Raises:
+            ValueError: an empty name.
         """
-        self._shape_file = _name("collect_shape_range_info", path)
+        path = _name("collect_shape_range_info", path)
+        if not path:
+            raise op_error(ValueError, "collect_shape_range_info", "the name of a file", repr(path))
+        self._shape_file = path
 
     def shape_range_info_path(self) -> str:
         """Return the file that sizes of inputs are written to."""

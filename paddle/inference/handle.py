@@ -205,7 +205,7 @@ class Tensor:
             ValueError: an output, or sizes that the input does not allow.
         """
         self._input("reshape")
-        sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple)) else list(shape)
+        sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple, np.ndarray)) else list(shape)
         wanted = declared(self._slots.metas[self._name])
         if len(sizes) != len(wanted) or any(n < 0 or m not in (-1, n) for m, n in zip(wanted, sizes, strict=True)):
             raise op_error(ValueError, "reshape", f"sizes that {self._name!r} allows: {wanted}", sizes)

@@ -111,6 +111,8 @@ REFUSED = [
     ("set_prog_file", ("/nowhere",), FileNotFoundError, r"\[set_prog_file\] requires a file '/nowhere', got none"),
     ("set_model", (), TypeError, "a folder, or the files of a program and of its parameters, got 0"),
     ("set_model", ("/nowhere", "/nowhere"), FileNotFoundError, "nowhere"),
+    ("set_model", (os.path.dirname(__file__), "no_model"), FileNotFoundError, "a model '.*no_model', got no file of"),
+    ("collect_shape_range_info", ("",), ValueError, "the name of a file, got ''"),
     ("set_model_buffer", (3, 1, b"", 0), TypeError, "requires bytes, got int"),
     ("set_model_buffer", (b"abc", 4, b"", 0), ValueError, "a size from 0 to the 3 bytes that are given, got 4"),
 ]
@@ -372,7 +374,8 @@ def test_names_of_files_as_programs_have_them(name, tmp_path):
     by_setters.set_prog_file(files[0])
     by_setters.set_params_file(files[1])
     by_model.set_model(*files)
-    for config in (inference.Config(*files), by_setters, by_model):
+    begun = inference.Config(name(str(tmp_path)), name("net"))
+    for config in (inference.Config(*files), by_setters, by_model, begun):
         assert (config.prog_file(), config.params_file()) == (prefix + ".json", prefix + ".pdiparams")
         assert inference.create_predictor(config).run([paddle.ones([4, 3])])[0].shape == [4, 2]
     assert by_folder.model_dir() == str(tmp_path)

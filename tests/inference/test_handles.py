@@ -100,7 +100,7 @@ def test_memory_at_an_address(predictor, handle, saved, text):
 def test_sizes_beforehand(handle):
     handle.reshape([5, 8])
     assert handle.shape() == [5, 8]
-    handle.reshape(6, 8)
+    handle.reshape(np.array([6, 8]))
     assert handle.shape() == [6, 8]
     handle.copy_from_cpu(np.ones([2, 8], "float32"))
     assert handle.shape() == [2, 8]
