@@ -31,6 +31,7 @@ from paddle.static.input import InputSpec
 from paddle.static.program import Program, enable_static, program_guard
 from paddle.static.program_file import Contents
 from paddle.static.variable import data
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -224,7 +225,10 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
         results = target.traced(*args, **kwargs)
         fetched = [main._tracer.tensor(x) for x in map(_tensor_of, _values_in(results, (Tensor, Sym)))]
     if not fetched:
-        raise op_error(ValueError, target.op_name, f"a tensor as a result of {target.name}", type(results).__name__)
+        grown = type(results) is TensorArray
+        got = "a list whose length a loop on tensors or sizes decides" if grown else type(results).__name__
+        hint = "Return paddle.stack of it." if grown else ""
+        raise op_error(ValueError, target.op_name, f"a tensor as a result of {target.name}", got, hint)
     fetched = _chosen(fetched, configs.get("output_spec"), target)
     for i, x in enumerate(fetched):
         if not any(x is fed for _, fed in main._tracer.feeds):

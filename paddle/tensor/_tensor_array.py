@@ -294,6 +294,53 @@ class TensorArray:
         if self.data is not None:
             self.data = F.flip(self.data, (0,))
 
+    def _numbers(self, op: str) -> Tensor:
+        """The items as one tensor, where each is a number."""
+        if self.data is None:
+            self.be_stacked(self._like() if self.items else Meta((), self.dtype))
+        assert self.data is not None
+        if self.data.ndim == 1:
+            return self.data
+        got = f"tensors of shape {list(self.data.shape[1:])}"
+        raise op_error(TypeError, op, "numbers in a list whose length a loop or branch on tensors decides", got)
+
+    def extreme(self, op: str) -> Tensor:
+        """The largest item ("max"), or the smallest ("min"), of a list of numbers."""
+        x = self._numbers(op)
+        return F.max(x, axes=(0,)) if op == "max" else F.min(x, axes=(0,))
+
+    def truths(self, op: str) -> Tensor:
+        """The truth of all items ("all"), or of any, of a list of numbers."""
+        x = F.cast(self._numbers(op), dtype=dt.bool)
+        return F.all(x, axes=(0,)) if op == "all" else F.any(x, axes=(0,))
+
+    def equal(self, x: Any, op: str) -> Tensor:
+        """A mask of the items of a list of numbers that equal ``x``."""
+        x = F.reshape(x, shape=()) if isinstance(x, Tensor) else x
+        return F.eq(self._numbers(op), x)
+
+    def count(self, x: Any) -> Tensor:
+        """Return how many items equal ``x``."""
+        return F.sum(F.cast(self.equal(x, "count"), dtype=dt.int64), axes=(0,))
+
+    def index(self, x: Any) -> Tensor:
+        """Return the place of the first item that equals ``x``, which the program requires to be there."""
+        equal = F.cast(self.equal(x, "index"), dtype=dt.int64)
+        found = F.gt(F.sum(equal, axes=(0,)), 0)
+        F.require(found, kind="ValueError", args=("list.index(x): x not in list",))
+        places = F.iota(0, 1, dtype=dt.int64, size=equal.shape[0])
+        return F.min(F.where(F.gt(equal, 0), places, equal.shape[0]), axes=(0,))
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Sort a list of numbers."""
+        if key is not None:
+            raise op_error(TypeError, "sort", "no key for a list whose length data decide", "one")
+        self.data = F.sort(self._numbers("sort"), axis=0, descending=bool(reverse), stable=True)[0]
+
+    def remove(self, x: Any) -> None:
+        """Take out the first item that equals ``x``."""
+        self.pop(self.index(x))
+
     def __getitem__(self, i: Any) -> Any:
         if not isinstance(i, slice):
             return self.read(i, "an index of a list")

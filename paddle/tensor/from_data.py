@@ -13,6 +13,7 @@ from paddle.framework.grad_mode import is_grad_enabled
 from paddle.framework.place import place_of
 from paddle.tensor._args import NUMBERS, default_float, dtype_of, need_tensor, op_error
 from paddle.tensor._args import cast as _cast_to
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
@@ -23,6 +24,7 @@ from umiak.core.dtype import DType
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
+from umiak.ir.size_array import SizeArray
 from umiak.ops import scalars
 from umiak.ops.promotion import LATTICE, kind
 
@@ -175,7 +177,11 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
     """
     where = None if place is None else place_of(place, "to_tensor")
     wanted = None if dtype is None else dtype_of(dtype)
-    if capture_of() is not None and _has_size(data):
+    if isinstance(data, SizeArray):
+        data = of_sizes(data)
+    elif type(data) is TensorArray:
+        data = data.stack(0)
+    elif capture_of() is not None and _has_size(data):
         data = _with_sizes(data)
     if isinstance(data, Tensor):
         out = apply1(_COPY, data.detach())
@@ -213,6 +219,13 @@ def _with_sizes(data: Any) -> Any:
     if type(data) is Sym:
         return F.full(data, shape=(), dtype={"int": dt.int64, "bool": dt.bool}.get(data.kind) or default_float())
     return F.full(data, shape=(), dtype=_plain(np.asarray(data))) if isinstance(data, NUMBERS) else data
+
+
+def of_sizes(a: SizeArray) -> Tensor:
+    """A tensor of an array of sizes that are not declared."""
+    d = dt.convert(a.dtype)
+    parts = [F.full(x, shape=(), dtype=d) for x in a.flat]
+    return F.reshape(F.stack(parts, axis=0), shape=a.shape) if a.ndim != 1 else F.stack(parts, axis=0)
 
 
 def _is_like_array(x: Any) -> bool:

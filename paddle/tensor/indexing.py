@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddle.tensor._args import cast, create_on, equal_shapes, integer, number_in, op_error, write_part
+from paddle.tensor.from_data import of_sizes
 from paddle.tensor.overwriting import INDEX_GET, INDEX_PUT, PUT, WHERE, update
 from umiak import ops as F
 from umiak.core.array import from_numpy
@@ -23,6 +24,7 @@ from umiak.core.plan import OpBase
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.ir.size_array import SizeArray
 from umiak.util.errors import IndexingError, LeafError
 
 
@@ -83,6 +85,8 @@ def _one(item: Any, place: Place) -> Any:
         return item
     if isinstance(item, (list, tuple, range)):
         item = _from_list(item, place)
+    if isinstance(item, SizeArray):
+        item = of_sizes(item)
     if isinstance(item, (np.ndarray, np.generic)):
         a = np.asarray(item)
         if a.dtype.kind not in "biu" and a.size:

@@ -234,7 +234,7 @@ class Scope:
         # Sizes may be declared; what data decide may not.
         other = (
             "Declare the size, write the condition as an if statement of the function itself, of which both ways are "
-            "recorded, as they are not of one in a comprehension or in a library, or record another program"
+            "recorded, as they are not of one in a comprehension of a dict or in a library, or record another program"
         )
         if not self.bound.isdisjoint(symbols_of(condition)):
             self.steered += 1

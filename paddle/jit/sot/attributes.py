@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle.jit.sot.guards import MISSING_PLACE
 from paddle.jit.sot.leaves import BUILT_IN
+from paddle.jit.sot.models.arrays import is_array, note
 from paddle.jit.sot.models.attributes import write_attribute
 from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.models.pure import PURE_TYPES
@@ -52,6 +53,8 @@ def attribute(sim: Simulator, x: Any, name: str) -> Any:
         return getattr(x, name)
     if name == "__class__":
         return kind
+    if is_array(sim, x) and name in ("T", "real", "dtype", "shape", "size", "ndim", "itemsize", "nbytes"):
+        return note(sim, getattr(x, name)) if name in ("T", "real") else getattr(x, name)
     if name == "__dict__":
         return sim.break_graph("the dict of an object's attributes is read")
     if kind is FunctionType and class_attribute(kind, name)[0] is NOTHING:

@@ -68,8 +68,9 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
     owner = args[0] if args and type(f) is FunctionType else getattr(f, "__self__", None)
     if owner is None and type(caller := class_attribute(type(f), "__call__")[0]) is FunctionType:
         owner, method = f, caller
-    if holds(np.ndarray, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
+    if _holds_arrays(sim, (*args, *kwargs.values())) and not sim.trace.policy.full_graph:  # there they are constants
         return sim.break_graph(f"{name_of(f)} of an array")
+    args = tuple(x.copy() if isinstance(x, np.ndarray) else x for x in args)  # which the frame may change later
     if _holds_functions(owner):
         of_hooks = isinstance(owner, saved_tensors_hooks)
         return sim.break_graph(f"{name_of(f)} of an object that holds functions", python=of_hooks)
@@ -294,6 +295,16 @@ def _holds_functions(owner: Any) -> bool:
             if isinstance(x, (FunctionType, MethodType)) and not is_library(x.__module__):
                 return True
     return False
+
+
+def _holds_arrays(sim: Simulator, values: Iterable[Any]) -> bool:
+    """Return whether there is an array that the frame has not made."""
+    return any(
+        _holds_arrays(sim, x)
+        if isinstance(x, (list, tuple))
+        else isinstance(x, np.ndarray) and not sim.trace.is_fresh(x)
+        for x in values
+    )
 
 
 def holds(kind: type, values: Iterable[Any]) -> bool:

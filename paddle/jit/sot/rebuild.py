@@ -42,6 +42,7 @@ from umiak.core.eager import apply
 from umiak.core.inplace import with_own_history
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
+from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import recorded
 from umiak.util.pytree import is_namedtuple
@@ -113,6 +114,7 @@ class Rebuilder:
         self._known: dict[int, str] = {}
         self._loaded: dict[Source, str] = {}
         self._keep: list[Any] = []
+        self._roots: dict[int, np.ndarray] = {}  # arrays by the memory that they show
         self._count = 0
 
     def load(self, source: Source) -> str:
@@ -235,6 +237,19 @@ class Rebuilder:
     def _items(self, items: Any) -> str:
         return ", ".join(self.value(v) for v in items)
 
+    def _array(self, x: np.ndarray) -> str:
+        """An array of numbers. Two that share memory are no two arrays."""
+        root = x
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        self._keep.append(root)
+        if self._roots.setdefault(id(root), x) is not x:
+            raise Uncapturable("arrays that share memory cannot be made again")
+        if not isinstance(x, SizeArray):
+            return self.variable(f"{self.names.name(np.array(x))}.copy()")
+        array, dtype = self.names.name(np.array), self.names.name(x.dtype)
+        return self.variable(f"{array}(({self._items(list(np.asarray(x).flat))},), {dtype}).reshape({x.shape!r})")
+
     def _plain(self, x: Any, kind: type) -> str:
         """A container or a small object of a built-in type."""
         if kind is tuple:
@@ -321,6 +336,8 @@ class Rebuilder:
             return name
         if kind is FunctionType:
             return self._function(x)
+        if isinstance(x, np.ndarray):
+            return self._array(x)
         if isinstance(x, IDENTICAL):  # members of enumerations
             return self.names.name(x)
         if (

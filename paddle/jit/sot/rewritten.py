@@ -394,7 +394,7 @@ def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -
         return simulator.call(original, args, kwargs, direct=True)
 
 
-for _original in (print, int, float, bool, len, range, enumerate, zip, reversed, sum, isinstance, type):
+for _original in (print, int, float, bool, len, range, enumerate, zip, reversed, sum, isinstance, type, list, sorted):
     _as_builtin(_original, TABLE[id(_original)])
 
 

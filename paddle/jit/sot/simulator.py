@@ -35,7 +35,10 @@ from paddle.jit.sot.control import AsWritten, Control, GraphBreak, Operation, Re
 from paddle.jit.sot.effects import effects_of
 from paddle.jit.sot.frame import YIELDED, Frame
 from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of, reads_one_call
-from paddle.jit.sot.models import every  # noqa: F401 registers all
+from paddle.jit.sot.models import (
+    arrays,
+    every,  # noqa: F401 registers all
+)
 from paddle.jit.sot.models.attributes import get_attribute, remove_attribute, write_attribute
 from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator
 from paddle.jit.sot.models.numpy_numbers import are_numbers
@@ -383,9 +386,11 @@ class Simulator:
 
     def foreign(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call of a function in C of another package."""
-        if isinstance(f, np.ufunc):
-            if (not kwargs and are_numbers(args)) or self._makes_constants(f, "numpy", args, kwargs):
-                return self.pure(f, args, kwargs)
+        module = "numpy" if isinstance(f, np.ufunc) else getattr(f, "__module__", None) or ""
+        if package(module) == "numpy":
+            made = self._of_numpy(f, module, args, kwargs)
+            if made is not NotImplemented:
+                return made
         return self.break_graph(f"a call of {name_of(f)}{advice(type(f).__module__)}")
 
     def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -463,8 +468,8 @@ class Simulator:
                 return self.leaf(f, args, kwargs)
             if is_ignored(module) and self.trace.policy.full_graph:
                 kept = True
-            elif self._makes_constants(f, module, args, kwargs):
-                return self.pure(f, args, kwargs)
+            elif (made := self._of_numpy(f, module, args, kwargs)) is not NotImplemented:
+                return made
             elif module == "logging" and f.__name__ == "getLogger":
                 logger = f(*args, **kwargs)
                 self.trace.know_fixed(logger)
@@ -587,13 +592,22 @@ class Simulator:
             self.trace.steer(symbolic)
         self.trace.later.append((f, args, kwargs, self.frames[-1].instruction.line))
 
-    def _makes_constants(self, f: Any, module: str, args: tuple, kwargs: dict[str, Any]) -> bool:
-        """Return whether a call makes arrays, in a function that is one graph, of which they are constants."""
-        if not self.trace.policy.full_graph or package(module) != "numpy" or module.startswith("numpy.random"):
-            return False
-        if (symbolic := symbolic_in((*args, *kwargs.values()))) is not None:
+    def _of_numpy(self, f: Any, module: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call of NumPy's whose arrays are constants of the graph, or of symbols; NotImplemented for another."""
+        if package(module) != "numpy" or module.startswith("numpy.random"):
+            return NotImplemented
+        values = (*args, *kwargs.values())
+        if arrays.may_call(self, f, values):
+            made = arrays.call(self, f, args, kwargs)
+            if made is not NotImplemented:
+                return made
+        if isinstance(f, np.ufunc) and not kwargs and are_numbers(args):
+            return self.pure(f, args, kwargs)
+        if not self.trace.policy.full_graph:
+            return NotImplemented
+        if (symbolic := symbolic_in(values)) is not None:
             self.trace.steer(symbolic)
-        return not holds(Tensor, (*args, *kwargs.values()))
+        return NotImplemented if holds(Tensor, values) else arrays.note(self, self.pure(f, args, kwargs))
 
     def pure(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call whose result depends on its arguments alone, and which has no effect."""
@@ -619,8 +633,8 @@ class Simulator:
         module = getattr(f, "__module__", None) or ""
         if is_library(module):
             return self.leaf(f, args, kwargs)
-        if self._makes_constants(f, module, args, kwargs):
-            return self.pure(f, args, kwargs)
+        if (made := self._of_numpy(f, module, args, kwargs)) is not NotImplemented:
+            return made
         if f is warnings.warn:
             return self._tell(f, args, kwargs)
         if module in PURE_MODULES or f in PURE:
@@ -678,8 +692,10 @@ class Simulator:
             return self.pure(f, args, kwargs)
         if is_library(kind.__module__):
             return self.leaf(f, args, kwargs)
-        if isinstance(owner, np.generic) or (isinstance(owner, np.ndarray) and self.trace.is_fresh(owner)):
+        if isinstance(owner, np.generic):
             return self.pure(f, args, kwargs)
+        if arrays.may_be_called(self, owner, name, (*args, *kwargs.values())):
+            return arrays.note(self, f(*args, **kwargs))
         return self.break_graph(f"a call of {kind.__name__}.{name}")
 
     def _container_method(self, f: Any, owner: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

@@ -48,6 +48,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.program import Value
 from umiak.ir.scope import symbols_of
+from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import Capture, Scalars
 from umiak.util.pytree import is_namedtuple
@@ -652,6 +653,8 @@ def symbolic_in(values: Iterable[Any]) -> Sym | None:
     for x in values:
         if type(x) is Sym:
             return x
+        if type(x) is SizeArray and (found := symbolic_in(np.asarray(x).tolist())) is not None:
+            return found
         if type(x) in (tuple, list, Size) and (found := symbolic_in(x)) is not None:
             return found
         if type(x) is dict and (found := symbolic_in(x.values())) is not None:

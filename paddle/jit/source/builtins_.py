@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError, place_of
-from paddle.jit.source.iterables import Traced, as_traced, enumerate_, range_, reversed_, zip_
+from paddle.jit.source.iterables import Listed, Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, are_integers, or_
 from paddle.jit.source.values import array_of, asked, in_region, is_unknown, truth
@@ -18,7 +18,7 @@ from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
-from umiak.ir import sym
+from umiak.ir import size_array, sym
 from umiak.ir.sym import Sym
 from umiak.ir.tracer import DataUnknown
 from umiak.runtime.capture import CaptureError
@@ -79,6 +79,22 @@ def _sum(x: Any, /, start: Any = 0) -> Any:
     return sum(x, start)
 
 
+def _list(*args: Any) -> Any:
+    x = array_of(args[0]) if len(args) == 1 else None
+    if isinstance(x, Listed):
+        x = x.array
+    return x.copy() if type(x) is TensorArray else list(*args)
+
+
+def _sorted(x: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
+    x = array_of(x)
+    if type(x) is not TensorArray:
+        return sorted(x, key=key, reverse=reverse)
+    out = x.copy()
+    out.sort(key=key, reverse=reverse)
+    return out
+
+
 def _isinstance(x: Any, kinds: Any, /) -> bool:
     return issubclass(list, kinds) if type(x) is TensorArray else isinstance(x, kinds)
 
@@ -96,6 +112,8 @@ def are_open_sizes(those: Any) -> bool:
 
 def _extreme(function: Callable[..., Any], op: Any, of_sizes: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and _is_stacked(args[0]):
+            return array_of(args[0]).extreme(function.__name__)
         those = args if len(args) > 1 else tuple(args[0]) if isinstance(args[0], (list, tuple)) else ()
         if are_open_sizes(those) and not kwargs:
             return functools.reduce(of_sizes, those)
@@ -120,12 +138,22 @@ def _either(test: Any, a: Any, b: Any) -> Any:
     return choose(test, lambda: a, lambda: b)
 
 
+def _is_stacked(x: Any) -> bool:
+    """Return whether something is a list whose length data decide."""
+    x = array_of(x)
+    return type(x) is TensorArray and x.data is not None
+
+
 def _all(those: Any) -> Any:
+    if _is_stacked(those):
+        return array_of(those).truths("all")
     items = [asked(x) for x in those]
     return and_(True, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else all(items)
 
 
 def _any(those: Any) -> Any:
+    if _is_stacked(those):
+        return array_of(those).truths("any")
     items = [asked(x) for x in those]
     return or_(False, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else any(items)
 
@@ -157,6 +185,16 @@ def _marked(x: Any) -> Any:
     return _Marked() if is_unknown(x) else x
 
 
+def of_numpy(f: Any) -> Any:
+    """A function of NumPy as one that takes symbolic numbers, too; None for what has no such form."""
+    computed = size_array.computes(f)
+    if computed is None:
+        return None
+    return lambda *args, **kwargs: (
+        computed(*args, **kwargs) if size_array.holds_symbols((*args, *kwargs.values())) else f(*args, **kwargs)
+    )
+
+
 def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:
     """Return whether a call of a built-in function is one of those that differ for tensors."""
     if f is builtins.print:
@@ -165,6 +203,8 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
         return len(args) == 1 and (is_unknown(args[0]) or isinstance(array_of(args[0]), (Traced, TensorArray)))
     if f in (isinstance, type):
         return type(args[0]) is TensorArray
+    if f in (max, min, all, any, list, sorted) and len(args) == 1 and _is_stacked(args[0]):
+        return True
     if f is sum:
         return bool(args) and isinstance(args[0], TensorArray)
     if f is range:
@@ -182,4 +222,5 @@ TABLE: dict[int, Callable[..., Any]] = {
     id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
     id(min): _extreme(min, _smaller, sym.minimum), id(max): _extreme(max, _larger, sym.maximum),
     id(all): _all, id(any): _any, id(sum): _sum, id(isinstance): _isinstance, id(type): _type,
+    id(list): _list, id(sorted): _sorted,
 }  # fmt: skip

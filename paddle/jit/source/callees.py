@@ -8,8 +8,10 @@ from collections.abc import Callable
 from types import CellType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
+
 from paddle.jit.ignored import is_ignored
-from paddle.jit.source.builtins_ import TABLE, item_of
+from paddle.jit.source.builtins_ import TABLE, item_of, of_numpy
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
 from paddle.jit.source.show import note
@@ -30,6 +32,8 @@ def call(f: Any) -> Any:
     known = TABLE.get(id(f))
     if known is not None:
         return known
+    if getattr(f, "__module__", None) == "numpy" or isinstance(f, np.ufunc):
+        return of_numpy(f) or f
     if isinstance(f, MethodType) and isinstance(f.__self__, Tensor) and f.__name__ == "item":
         return functools.partial(item_of, f.__self__)
     return converted(f)

@@ -12,7 +12,8 @@ from typing import Any
 from paddle.jit.source import build
 from paddle.jit.source.errors import ConversionError, line_of
 from paddle.jit.source.find import definition
-from paddle.jit.source.rewrite import Names, rewrite, suspends
+from paddle.jit.source.names import suspends
+from paddle.jit.source.rewrite import Names, rewrite
 from paddle.jit.source.show import show
 
 # The helpers that rewritten code calls. They convert what it calls in turn: ``runtime.py`` enters them.

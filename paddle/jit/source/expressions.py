@@ -124,7 +124,7 @@ class Expressions(ast.NodeTransformer):
 def _of_sizes(node: ast.Compare) -> bool:
     """Return whether a comparison may be one of shapes, or of a size with several, whose truth Python itself asks."""
     if isinstance(node.ops[0], (ast.In, ast.NotIn)):
-        return isinstance(node.comparators[0], (ast.Tuple, ast.List))
+        return not isinstance(node.comparators[0], (ast.Constant, ast.JoinedStr))
     if not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
         return False
     return any(isinstance(x, ast.Attribute) and x.attr == "shape" for x in ast.walk(node))

@@ -116,6 +116,22 @@ class Listed(Traced):
         return self.array.read(i)
 
 
+class Backwards(Traced):
+    """Items of a sequence from the last one on."""
+
+    def __init__(self, items: Traced) -> None:
+        self.items = items
+
+    def sizes(self) -> list[Any]:
+        return self.items.sizes()
+
+    def length(self) -> Any:
+        return self.items.length()
+
+    def item(self, i: Any) -> Any:
+        return self.items.item(F.sub(F.sub(self.length(), 1), i))
+
+
 class Enumerated(Traced):
     """Items with their numbers."""
 
@@ -218,6 +234,9 @@ def reversed_(x: Any) -> Any:
     if isinstance(x, Range):
         last = F.sub(x.length(), 1)
         return Range(x.item(last), F.sub(x.first, x.step), -x.step)
-    if isinstance(x, Traced):
-        raise ConversionError(f"[to_static] requires reversed() of a range or a sequence at {place_of()}")
+    if isinstance(x, (Enumerated, Zipped, Backwards)):
+        raise TypeError(f"[reversed] requires a sequence, got an iterator at {place_of()}")
+    traced = as_traced(x)
+    if traced is not None:
+        return Backwards(traced)
     return builtins.reversed(x)

@@ -11,8 +11,9 @@ from typing import Any
 from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.speculation import computed_anyway
-from paddle.jit.source.values import asked, holds, is_unknown, truth
+from paddle.jit.source.values import array_of, asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
+from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.ir.expr import Sym, compare_eq, conjunction, disjunction, negate
 from umiak.util.size import Size
@@ -23,6 +24,9 @@ _VALUE = "the value of a logical operator"
 
 
 def _is_in(x: Any, those: Any) -> Any:
+    those = array_of(those)
+    if type(those) is TensorArray and those.data is not None:
+        return F.any(those.equal(x, "in"), axes=(0,))
     if _is_open(x) and isinstance(those, (tuple, list)) and are_integers(those):
         return disjunction(*(compare_eq(x, n) for n in those))
     if is_unknown(x) and isinstance(those, (tuple, list)) and those and are_integers(those) and _is_one(x):
@@ -173,7 +177,8 @@ def decided(x: Any) -> Any:
     """A condition on which Python itself branches: in a comprehension, or a guard of ``case``."""
     if is_unknown(x):
         raise ConversionError(
-            f"[to_static] requires a condition that is known when the function is captured in a comprehension or a "
-            f"case, got a tensor at {place_of()}. Write the loop and the condition as statements"
+            f"[to_static] requires a condition that is known when the function is captured in a comprehension of a "
+            f"dict or set, a generator or a case, got a tensor at {place_of()}. Write the "
+            "loop and the condition as statements"
         )
     return x

@@ -89,6 +89,16 @@ def for_(
     return _after(state, orelse, else_names)
 
 
+def collect(iterable: Any, body: Block, names: Sequence[str]) -> Left | None:
+    """The ``for`` of a list comprehension: where a call has its sizes, as many items as there are now, so that the list
+    stays one."""
+    traced = as_traced(iterable)
+    if traced is not None and world().is_simulated:
+        for n in traced.sizes():
+            world().fix(n)
+    return for_(iterable, body, names)
+
+
 def _iteration(state: Left | None, body: Block, item: Any, names: Sequence[str]) -> Left | None:
     """One more iteration, unless data decided that the loop was left before."""
     if state is None or state.is_known:

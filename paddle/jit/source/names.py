@@ -8,6 +8,7 @@ from typing import Any
 
 Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 UNREAD = "."  # before a name that nothing reads behind a statement
+_SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 Comprehension = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -79,6 +80,12 @@ def declared_inside(nodes: Iterable[ast.AST]) -> list[str]:
 def has_any(nodes: Iterable[ast.AST], kinds: Any) -> bool:
     """Return whether there is a node of these kinds, inner scopes aside."""
     return any(isinstance(n, kinds) for n in within(nodes))
+
+
+def suspends(node: Any) -> bool:
+    """Return whether a function is a generator or a coroutine."""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    return isinstance(node, ast.AsyncFunctionDef) or has_any(body, _SUSPENDS)
 
 
 def identifiers(tree: ast.AST) -> set[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from paddle.jit.source import build
+from paddle.jit.source.comprehensions import COLLECTS, as_statements
 from paddle.jit.source.expressions import Expressions, mark_asked
 from paddle.jit.source.names import (
     UNREAD,
@@ -20,8 +21,8 @@ from paddle.jit.source.names import (
     bound_by,
     declared,
     declared_inside,
-    has_any,
     identifiers,
+    suspends,
     within,
 )
 
@@ -30,7 +31,6 @@ _BRANCHES = (ast.If, *_LOOPS)
 _BLOCKS: tuple[type, ...] = (ast.With, ast.Try, ast.Match)  # statements that hold others and stay as they are
 if hasattr(ast, "TryStar"):
     _BLOCKS += (ast.TryStar,)
-_SUSPENDS = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
 
 
 class Names:
@@ -64,14 +64,9 @@ class _End:
 _FUNCTION, _TAIL, _BLOCK = _End("function"), _End("tail"), _End("block")
 
 
-def suspends(node: Any) -> bool:
-    """Return whether a function is a generator or a coroutine."""
-    body = node.body if isinstance(node.body, list) else [node.body]
-    return isinstance(node, ast.AsyncFunctionDef) or has_any(body, _SUSPENDS)
-
-
 def rewrite(node: Any, names: Names) -> Any:
     """Rewrite the definition of a function in place, and return it. Generators and coroutines stay as they are."""
+    as_statements(node, names)
     return _Function(node, names, ()).rewritten()
 
 
@@ -251,7 +246,7 @@ class _Function:
             item = self.names.new(f"item_{s.lineno}", "")
             first = build.at(ast.Assign([h.visit(s.target)], build.load(item)), s.target)
             body = self._defined(f"body_{s.lineno}", s.body, out, s, (item,), (first,))
-            kind = "for_"
+            kind = "collect" if hasattr(s, COLLECTS) else "for_"
         args = [driver, build.load(body), build.names(changed)]
         if s.orelse:
             args.append(build.load(self._defined(f"else_{s.orelse[0].lineno}", s.orelse, out, s.orelse[0])))

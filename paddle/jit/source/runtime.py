@@ -5,7 +5,7 @@ from paddle.jit.source.callees import call
 from paddle.jit.source.convert import HELPERS
 from paddle.jit.source.leaving import BREAK, CONTINUE, result, returned
 from paddle.jit.source.logic import and_, compare, decided, not_, or_
-from paddle.jit.source.loops import for_, while_
+from paddle.jit.source.loops import collect, for_, while_
 from paddle.jit.source.raising import assert_, raised
 from paddle.jit.source.values import read, truth
 
@@ -16,6 +16,7 @@ vars(HELPERS).update(
     assert_=assert_,
     call=call,
     choose=choose,
+    collect=collect,
     compare=compare,
     decided=decided,
     for_=for_,

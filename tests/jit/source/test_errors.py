@@ -169,7 +169,7 @@ def test_a_condition_of_several_elements():
 
 def test_conditions_that_python_decides():
     def in_comprehension(x):
-        return [v for v in x if v > 0]  # comprehension
+        return {i: v for i, v in enumerate(x) if v > 0}  # comprehension
 
     def in_case(x):
         match x:

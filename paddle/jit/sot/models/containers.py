@@ -21,6 +21,7 @@ from paddle.jit.sot.iterators import (
     SequenceIterator,
     ZipIterator,
 )
+from paddle.jit.sot.models.arrays import is_array, note
 from paddle.jit.sot.models.classes import NOTHING, class_attribute, is_iterator, special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import EXACT, holds_tensors, must_be_known
@@ -41,6 +42,8 @@ def _iter(sim: Simulator, x: Any, *rest: Any) -> Any:
     if isinstance(x, Tensor):
         sim.trace.number_of(sim.call(len, (x,), {}))
         return SequenceIterator(x)
+    if is_array(sim, x):
+        return SequenceIterator(note(sim, list(x)))
     kind = type(x)
     if kind is range:
         return RangeIterator(x)

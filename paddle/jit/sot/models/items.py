@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.jit.sot.models.arrays import is_array, operate, write
 from paddle.jit.sot.models.classes import class_attribute, is_iterator, special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import EXACT, holds_tensors, must_be_known
@@ -73,6 +74,8 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
         if (symbolic := symbolic_in((key,))) is not None:
             sim.trace.steer(symbolic)
         return x[key]
+    if is_array(sim, x) and (made := operate(sim, operator.getitem, x, key)) is not NotImplemented:
+        return made
     return sim.break_graph(f"an element of {kind.__name__}")
 
 
@@ -80,6 +83,8 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
 def _setitem(sim: Simulator, x: Any, key: Any, value: Any) -> Any:
     if isinstance(x, Tensor):
         return sim.leaf(operator.setitem, (x, key, value), {})
+    if write(sim, x, key, value):
+        return None
     f = special(x, "__setitem__")
     if f is not None:
         return sim.call(f, (x, key, value), {}, direct=True)
@@ -116,6 +121,6 @@ def _len(sim: Simulator, x: Any) -> Any:
     if f is not None:
         return sim.call(f, (x,), {}, direct=True)
     if isinstance(x, np.ndarray):
-        return sim.break_graph("the length of an array")
+        return len(x) if is_array(sim, x) else sim.break_graph("the length of an array")
     must_be_known(sim, x, "the length")
     return len(x)

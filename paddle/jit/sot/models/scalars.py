@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.jit.sot.models.arrays import is_array
 from paddle.jit.sot.models.classes import special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.trace import symbolic_in
@@ -38,6 +39,8 @@ def _float(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
 
 def _number(sim: Simulator, kind: type, args: tuple, kwargs: dict[str, Any]) -> Any:
     x = args[0] if args else None
+    if is_array(sim, x) and x.size == 1 and len(args) == 1:
+        return sim.call(kind, (x.flat[0],), kwargs)
     if isinstance(x, (Tensor, np.ndarray)):
         return sim.break_graph(f"{kind.__name__}() of a tensor")
     for name in (f"__{kind.__name__}__", "__index__"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.jit.sot.models.arrays import is_array
 from paddle.jit.sot.models.classes import NOTHING, class_attribute, special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import must_be_known
@@ -27,6 +28,8 @@ def _bool(sim: Simulator, *args: Any) -> bool:
         f = special(x, name)
         if f is not None:
             return bool(sim.call(f, (x,), {}))
+    if is_array(sim, x) and x.size == 1:
+        return _bool(sim, x.flat[0])
     if isinstance(x, np.ndarray):
         return sim.break_graph("a branch depends on the data of an array")
     if any(class_attribute(type(x), name)[0] is not NOTHING for name in ("__bool__", "__len__")):
