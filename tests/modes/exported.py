@@ -226,6 +226,40 @@ def differences(wanted: Sequence[Any], got: Sequence[np.ndarray], random: bool) 
     return None
 
 
+def _needs_more(text: str) -> bool:
+    """Return whether a call needs gradients, or another default dtype than layers are made in."""
+    return "register_hook" in text or "set_default_dtype" in text
+
+
+def _error(text: str) -> Exception | None:
+    """What the call itself raises."""
+    before, last = compiled(text)
+    names = Inputs(text).names()
+    paddle.seed(1)
+    try:
+        exec(before, names)
+        eval(last, names)
+    except Exception as error:
+        return error
+    finally:
+        paddle.set_default_dtype("float32")
+    return None
+
+
+def _refusal(
+    text: str, function: Callable[..., list[Any]], inputs: Sequence[Input], opset: int, error: Exception
+) -> str | None:
+    """Why a call that fails is not one that is refused as a call, and by the export or the model; None where it is."""
+    shown = f"[{type(error).__name__}: {str(error)[:200]}]"
+    if _error(text) is None:
+        return f"{shown} without gradients, and layers made before, where the call gives a result"
+    try:
+        found = model_of(function, inputs, lambda n: False, opset).run(inputs)
+    except Exception:
+        return None
+    return f"{shown}, but the model gives {len(found)} results"
+
+
 def forms(inputs: Sequence[Input]) -> Iterator[tuple[str, Callable[[int], bool], dict[int, int]]]:
     """Which sizes are open, and others that they take in a second run."""
     yield "static", lambda n: False, {}
@@ -239,14 +273,23 @@ def forms(inputs: Sequence[Input]) -> Iterator[tuple[str, Callable[[int], bool],
 def results(call: Call, only: str | None = None) -> Iterator[tuple[str, str | None]]:
     """Per form, what is wrong; a :class:`Refused` is text that begins with ``refused``."""
     inputs = drawn_inputs(call.text)
+    opset = OPSETS[zlib.crc32(call.text.encode()) % len(OPSETS)]
+    if not inputs or _needs_more(call.text):
+        return
     try:
         function = function_of(call.text)
-        wanted = eager(function, inputs)
-    except Exception:
-        return  # no call of tensors, or one that is refused here
-    if not inputs or not wanted:
+    except Exception as error:
+        if _error(call.text) is None:
+            yield "eager", f"layers cannot be made before: {type(error).__name__}: {error}"
         return
-    opset = OPSETS[zlib.crc32(call.text.encode()) % len(OPSETS)]
+    try:
+        wanted = eager(function, inputs)
+    except Exception as error:
+        if said := _refusal(call.text, function, inputs, opset, error):
+            yield "eager", said
+        return
+    if not wanted:
+        return
     for name, is_open, others in forms(inputs):
         if only is not None and only not in name:
             continue

@@ -125,6 +125,19 @@ def test_a_defect_is_found(monkeypatch, mode, name, wrong, call):
     assert said(Call("", call), mode)
 
 
+def test_an_exported_call_is_refused_where_the_call_is(monkeypatch):
+    assert not said(Call("", "P.sum(N(2, 3), axis=2)"), "exported")
+    assert not said(Call("", "P.take(N(3, 4), T([12]))"), "exported")  # the model fails
+
+    def refusing(x):
+        if type(x) is paddle.Tensor:
+            raise ValueError("eager")
+        return x * 2.0
+
+    monkeypatch.setattr(paddle, "sqrt", refusing)
+    assert "but the model gives 1 results" in said(Call("", "P.sqrt(N(2, 3))"), "exported")[0]
+
+
 def test_inputs_are_those_of_the_call():
     from tests.modes.calls import function_of, inputs_of
 

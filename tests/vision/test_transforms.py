@@ -124,6 +124,13 @@ def test_identities():
             np.testing.assert_allclose(np.asarray(same), plain, atol=1e-5)
 
 
+@pytest.mark.parametrize("angle", [0, 90, 180, 270, 360, -90])
+@pytest.mark.parametrize("size", [(4, 6), (5, 5), (1, 4)])
+def test_right_angles_expand_to_the_sides_of_the_image(angle, size):
+    pixels = picture(*size)
+    assert F.rotate(pixels, angle, expand=True).shape == np.rot90(pixels, angle // 90).shape
+
+
 def test_warps_fill_all_channels():
     pixels = picture()
     corners = [[0, 0], [9, 0], [9, 11], [0, 11]]

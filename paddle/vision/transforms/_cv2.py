@@ -154,7 +154,7 @@ def rotate(img: np.ndarray, angle: float, interpolation: Any, expand: bool, cent
     matrix = cv2.getRotationMatrix2D(middle, angle, 1)
     if expand:
         corners = [matrix @ (x, y, 1) for x, y in ((0, 0), (width, 0), (width, height), (0, height))]
-        xs, ys = zip(*corners)
+        xs, ys = np.round(corners, 9).T  # the cosine of a right angle is not 0
         new_width = math.ceil(max(xs)) - math.floor(min(xs))
         new_height = math.ceil(max(ys)) - math.floor(min(ys))
         matrix[0, 2] += (new_width - width) / 2.0
