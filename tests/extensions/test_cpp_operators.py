@@ -73,6 +73,34 @@ def test_an_optional_input(ops, rng):
     assert (alone.numpy() == 2).all()
 
 
+@pytest.mark.parametrize("listed", [None, 0, 2])
+def test_a_list_that_may_be_none(ops, rng, listed):
+    x = leaf(rng, 2, 3)
+    ys = None if listed is None else [leaf(rng, 2, 3) for _ in range(listed)]
+    for f in (lambda: ops.test_add_all(x, ys), paddle.jit.to_static(lambda: ops.test_add_all(x, ys), full_graph=True)):
+        total = f()
+        np.testing.assert_allclose(total.numpy(), x.numpy() + sum(2 * y.numpy() for y in ys or []), rtol=1e-5)
+        for g, factor in zip(slopes(total, x, *(ys or [])), (1, 2, 2), strict=False):
+            np.testing.assert_allclose(g, 2 * factor * total.numpy(), rtol=1e-5)
+
+
+def test_an_operator_without_inputs(ops):
+    fill = paddle.jit.to_static(lambda n: ops.test_filled(n, 1.5) * 2, full_graph=True)
+    for n in (3, 0, 5):
+        assert ops.test_filled(n, 1.5).tolist() == [1.5] * n
+        assert fill(n).tolist() == [3.0] * n
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_sizes_that_are_no_sums(ops, rng, full_graph):
+    f = paddle.jit.to_static(lambda x: ops.test_pairs(x * 2.0), full_graph=full_graph)
+    for shape in ([3, 4], [5, 4], [5, 7], [6, 6]):
+        x = leaf(rng, *shape)
+        wanted = 2 * x.numpy().ravel()[: x.size // 2 * 2].reshape(-1, 2).sum(1)
+        np.testing.assert_allclose(f(x).numpy(), wanted, rtol=1e-5)
+        np.testing.assert_allclose(slopes(f(x), x)[0].ravel()[: len(wanted) * 2 : 2], 4 * wanted, rtol=1e-5)
+
+
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_a_list_of_inputs(ops, rng, axis):
     shapes = ([2, 3], [2, 3]) if axis else ([2, 3], [5, 3])
@@ -96,6 +124,9 @@ def test_inputs_that_are_written_to(ops, rng):
     np.testing.assert_allclose(view.numpy()[0], (x.numpy() + y.numpy())[0], rtol=1e-6)
     with pytest.raises(RuntimeError, match=r"leaf"):
         ops.test_add_(x, y)
+    twice = paddle.ones([2])
+    ops.test_scale_all_([twice, twice], 3.0)
+    assert twice.tolist() == [9.0] * 2
     several = [paddle.ones([2]), paddle.ones([3])]
     assert ops.test_scale_all_(several, 3.0)[1] is several[1]
     assert [x.tolist() for x in several] == [[3.0] * 2, [3.0] * 3]

@@ -47,7 +47,13 @@ def loops(ops, x):
     return total.sum(), total * x.sum()
 
 
-FAMILIES = positive, rows, numbers_of_the_run, branches, list_of_inputs, loops
+def no_sums_of_sizes(ops, x):
+    """Sizes that are known, but are no sums of sizes of the inputs."""
+    y = ops.test_pairs(ops.test_rows_above(x, -5.0, 1) * 2.0)
+    return (y**2).sum(), ops.test_pairs(x) * 2
+
+
+FAMILIES = positive, rows, numbers_of_the_run, branches, list_of_inputs, loops, no_sums_of_sizes
 
 
 @pytest.fixture

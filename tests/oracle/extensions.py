@@ -72,6 +72,10 @@ calls = dict(
     none_bound=lambda: [] if bound.nullable(True) is bound.doubled() is None else [x],
     bound_class=lambda: bound.Scale(x).apply(z),
     bound_called=lambda: [bound.called(lambda t: t + 1, x), bound.without_lock(x), bound.doubled(z)],
+    pairs=lambda: ops.test_pairs(paddle.ones([3, 3])),
+    filled=lambda: ops.test_filled(3, 1.5),
+    add_all=lambda: [ops.test_add_all(x, None), ops.test_add_all(x, []), ops.test_add_all(x, [z, z])],
+    add_all_gradient=lambda: paddle.grad((ops.test_add_all(x, [z, x]) ** 2).sum(), [x, z]),
     functions=lambda: ops.test_functions(paddle.to_tensor([[1.0, -2.0, 3.5, 0.0], [4.0, 2.0, -1.0, 0.5]])),
 )
 for name, call in calls.items():

@@ -16,9 +16,8 @@ from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
-from umiak.ir.expr import Sym
+from umiak.ir.expr import NumberUnknown, Sym
 from umiak.ir.meta import Meta
-from umiak.ir.scope import Scope
 from umiak.ir.tracer import DataUnknown
 from umiak.ops import custom_op as rules
 from umiak.ops._common import zeros
@@ -187,25 +186,22 @@ def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, 
         op = definition.op(form, CONSTANT)
     try:
         results = apply(op, tensors, numbers)
-    except SizesOpen:
+    except (SizesOpen, NumberUnknown):
         tracer = capture_of()
         if tracer is None or not tracer.static:
             raise
-        op, results = _recorded_open(definition, form, tensors, numbers, tracer.scope)
+        metas = [Meta(tuple(x.shape), x.dtype) for x in tensors]
+        axes = definition.op(form, OPEN).open_axes(metas, *numbers)
+        if not axes:
+            raise
+        # Its sizes are numbers of the program from there on.
+        op = definition.op(form, OPEN, axes)
+        sizes = tuple(tracer.scope.number() for own in axes for _ in own)
+        results = apply(op, tensors, ((*numbers[0], *sizes), numbers[1]))
     changed = results[len(results) - len(op.written) :] if op.written else ()
     for i, y in zip(op.written, changed, strict=True):
         assign(tensors[i], y)
     return op.packed_up(results)
-
-
-def _recorded_open(
-    definition: Definition, form: tuple, tensors: tuple, numbers: tuple, scope: Scope
-) -> tuple[CustomOp, tuple]:
-    """A call whose results have sizes that it decides when it runs: numbers of the program from there on."""
-    metas = [Meta(tuple(x.shape), x.dtype) for x in tensors]
-    op = definition.op(form, OPEN, definition.op(form, NODE).open_axes(metas, *numbers))
-    sizes = tuple(scope.number() for axes in op.given for _ in axes)
-    return op, apply(op, tensors, ((*numbers[0], *sizes), numbers[1]))
 
 
 def _is_traceable(op: CustomOp, tensors: tuple, numbers: tuple) -> bool:

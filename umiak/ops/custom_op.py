@@ -56,6 +56,7 @@ class Definition:
     ``kernels``: by device type (``EVERY_DEVICE``: for those without one) the function of the arguments that computes
     results. ``fake``: the function of the arguments that makes results of the right shapes and dtypes, without data.
     ``infer``: the same over metas and numbers, which takes its place; it may give sizes of -1, which the data decide.
+    ``infer_open``: the same, with -1 also for sizes that it cannot tell by sizes of operands alone.
     ``is_open``: it has given some, so that calls at once do without it. ``native``: gives a kernel of a class of calls
     (``compiler.plan.Call`` to ``backends.Kernel``), or None where a function is to run. ``backward`` and ``setup``: the
     gradient, and what it keeps. ``sharding``: a rule in the words of docs/design/spmd.md, or a function of shapes that
@@ -66,6 +67,7 @@ class Definition:
     kernels: dict[str, Callable[..., Any]] = field(default_factory=dict)
     fake: Callable[..., Any] | None = None
     infer: Callable[..., Any] | None = None
+    infer_open: Callable[..., Any] | None = None
     is_open: bool = False
     native: Callable[[Any], Any] | None = None
     backward: Callable[..., Any] | None = None
@@ -241,26 +243,29 @@ class CustomOp(Op):
 
     def _with_sizes(self, outputs: Sequence[Meta], sizes: Sequence[Any]) -> list[Meta]:
         """Results with the sizes that a run decides."""
-        if open_axes(outputs) != self.given or len(sizes) != sum(map(len, self.given)):
+        given, axes_now = self.given or ((),) * len(outputs), open_axes(outputs) or ((),) * len(outputs)
+        fits = len(given) == len(outputs) and all(set(a) <= set(b) for a, b in zip(axes_now, given, strict=True))
+        if not fits or len(sizes) != sum(map(len, given)):
             self.fail(
                 ValueError, f"results of which data decide the sizes along axes {list(self.given)}, as in the program",
-                f"{list(open_axes(outputs))} from its rules, and {len(sizes)} sizes",
+                f"{list(axes_now)} from its rules, and {len(sizes)} sizes",
             )  # fmt: skip
         rest = iter(sizes)
         results = []
-        for m, axes in zip(outputs, self.given or ((),) * len(outputs), strict=True):
+        for m, axes in zip(outputs, given, strict=True):
             own = {d: next(rest) for d in axes}
             results.append(Meta(tuple(own.get(d, n) for d, n in enumerate(m.shape)), m.dtype))
         return results
 
     def open_axes(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> tuple:
-        """For each result of a call the axes whose sizes its run decides; none where the rules tell all."""
+        """For each result of an open call the axes whose sizes its run decides; none where the rules tell all."""
         return open_axes(self._inferred(metas, ints, floats))
 
     def _inferred(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> list[Meta]:
         definition = self.definition
         if definition.infer is not None:
-            result = definition.infer(*self.arguments(metas, ints, floats))
+            infer = (self.use == OPEN and definition.infer_open) or definition.infer
+            result = infer(*self.arguments(metas, ints, floats))
             outputs = listed(result)
         elif definition.fake is None:
             self.fail(TypeError, "a function of shapes", "none", "Register one with register_fake.")

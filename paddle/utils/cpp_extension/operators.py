@@ -7,6 +7,7 @@ passed; so gradients and programs need nothing more.
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -75,6 +76,7 @@ class CppOperator:
         definition.kernels[EVERY_DEVICE] = self.compute
         if self.declaration.infers_shape or self.sources is not None:
             definition.infer = self.infer
+            definition.infer_open = functools.partial(self.infer, leave=True)
         if self.declaration.places:
             definition.sharding = lambda *args: rule(self.declaration, args, self.infer)
         if gradient is not None:
@@ -107,12 +109,14 @@ class CppOperator:
         counts = self._ones if self.is_fixed else self.counts(args)
         if self.inplace:
             given = list(args)
+            copies: dict[int, Tensor] = {}
             for i in self.inplace.values():
-                given[i] = _copied(args[i])
+                given[i] = _copied(args[i], copies)
             args = tuple(given)
         if self.operator.definition.backward is None:  # what the kernel calls of the library is no gradient of it
             with no_grad_guard():
                 results = self.declaration.run(args, counts)
+            results = [x if x is None or x.stop_gradient else x.detach() for x in results]  # an input as it was
         else:
             results = self.declaration.run(args, counts)
         if len(results) == 1 and self.is_fixed and results[0] is not None:
@@ -124,14 +128,14 @@ class CppOperator:
                 )
         return tuple(results)
 
-    def infer(self, *args: Any) -> Any:
-        """Metas of the results."""
+    def infer(self, *args: Any, leave: bool = False) -> Any:
+        """Metas of the results. ``leave``: with -1 for sizes that are no sums of sizes of inputs."""
         counts = self.counts(args)
         if not self.declaration.infers_shape:
             assert self.sources is not None
             metas = like(args, self.sources)
         else:
-            metas = self._inferred(args, counts)
+            metas = self._inferred(args, counts, leave)
         if self.declaration.infers_dtype:
             plain = self._plain(counts)
             dtypes = list(dtypes_of(self.declaration, args))
@@ -151,13 +155,16 @@ class CppOperator:
             at += n
         return plain
 
-    def _inferred(self, args: Sequence[Any], counts: Sequence[int]) -> list[Meta]:
-        shapes = list(shapes_of(self.declaration, args))
+    def _inferred(self, args: Sequence[Any], counts: Sequence[int], leave: bool) -> list[Meta]:
+        shapes = list(shapes_of(self.declaration, args, leave))
         if len(shapes) != len(self._plain(counts)):
             raise ValueError(
                 f"[{self.name}] requires {len(self._plain(counts))} shapes from its InferShapeFn, got {len(shapes)}"
             )
-        dtype = flattened(args[: len(self.inputs)])[0].dtype
+        tensors = flattened(args[: len(self.inputs)])
+        if not tensors and not self.declaration.infers_dtype:
+            raise ValueError(f"[{self.name}] requires an InferDtypeFn where it gets no tensor, got none")
+        dtype = tensors[0].dtype if tensors else None
         rest = iter(shapes)
         metas = []
         for j, n in enumerate(counts):
@@ -237,12 +244,15 @@ class CppOperator:
         return results[0] if len(results) == 1 else results
 
 
-def _copied(x: Any) -> Any:
+def _copied(x: Any, copies: dict[int, Tensor]) -> Any:
+    """Copies of tensors; of one that is passed twice, one."""
     if isinstance(x, Tensor):
         if isinstance(x, SymTensor):
             raise DataUnknown("a kernel in C++ reads data")
-        return F.copy(x.detach())
-    return [_copied(item) for item in x] if isinstance(x, (list, tuple)) else x
+        if id(x) not in copies:
+            copies[id(x)] = F.copy(x.detach())
+        return copies[id(x)]
+    return [_copied(item, copies) for item in x] if isinstance(x, (list, tuple)) else x
 
 
 class GradientLink:
@@ -317,7 +327,7 @@ class GradientLink:
         results = grouped([result] if isinstance(result, Tensor) else result, self.gradient.outputs, counts)
         gradients: list[Any] = [[None] * n if n is not None else None for n in ctx.forms]
         for i, g in zip(self.targets, results, strict=True):
-            gradients[i] = g
+            gradients[i] = None if ctx.forms[i] is None and isinstance(g, list) else g  # of None for a list
         return tuple(gradients)
 
 

@@ -76,15 +76,22 @@ def _fixed_dtypes(declaration: Declaration, args: _Arguments) -> tuple[Any, ...]
     return tuple(declaration.dtypes(_replaced(args[0], lambda n: n)))
 
 
-def shapes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Sequence[Any]]:
-    """Shapes that the library's function gives for these arguments, metas in place of tensors."""
+def shapes_of(declaration: Declaration, args: Sequence[Any], leave: bool = False) -> Sequence[Sequence[Any]]:
+    """Shapes that the library's function gives for these arguments, metas in place of tensors.
+
+    ``leave``: sizes that are no sums of symbols are -1.
+    """
     if not _has_symbols(args):
         return _fixed_shapes(declaration, _Arguments((tuple(args),)))
-    return learned_or_asked(declaration.label, args, lambda values: declaration.shapes(_replaced(values, lambda n: n)))
+
+    def ask(values: Sequence[Any]) -> Sequence[Sequence[int]]:
+        return declaration.shapes(_replaced(values, lambda n: n))
+
+    return learned_or_asked(declaration.label, args, ask, leave)
 
 
 def learned_or_asked(
-    label: str, args: Sequence[Any], ask: Callable[[Sequence[Any]], Sequence[Sequence[int]]]
+    label: str, args: Sequence[Any], ask: Callable[[Sequence[Any]], Sequence[Sequence[int]]], leave: bool = False
 ) -> Sequence[Sequence[Any]]:
     """Shapes that ``ask`` gives; where there are symbols, what they are of these, or NumberUnknown."""
     symbols = list({id(s): s for s in _symbols(args)}.values())
@@ -93,7 +100,7 @@ def learned_or_asked(
     scope = get_scope()
     if not is_tracing() and scope is not None and scope.of_plan:
         raise NumberUnknown(symbols[0], f"[{label}] its function of shapes requires numbers")
-    return _learned(label, args, symbols, ask)
+    return _learned(label, args, symbols, ask, leave)
 
 
 def dtypes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Any]:
@@ -110,7 +117,9 @@ def _with_numbers(x: Any, values: dict[int, int]) -> Any:
     return values.get(id(x), x) if type(x) is Sym else x
 
 
-def _learned(label: str, args: Sequence[Any], symbols: Sequence[Sym], ask: Callable[..., Any]) -> list[list[Any]]:
+def _learned(
+    label: str, args: Sequence[Any], symbols: Sequence[Sym], ask: Callable[..., Any], leave: bool
+) -> list[list[Any]]:
     """Sizes of results as expressions of symbols."""
     rows: list[list[int]] = []
     seen: list[Sequence[Sequence[int]]] = []
@@ -130,12 +139,26 @@ def _learned(label: str, args: Sequence[Any], symbols: Sequence[Sym], ask: Calla
     if len({tuple(map(len, shapes)) for shapes in seen}) != 1:
         raise NumberUnknown(symbols[0], f"[{label}] the ranks that its function of shapes gives depend on sizes")
     return [
-        [_expression(label, [shapes[i][d] for shapes in seen], rows, known) for d in range(len(shape))]
+        [_size(label, [shapes[i][d] for shapes in seen], rows, known, leave) for d in range(len(shape))]
         for i, shape in enumerate(seen[0])
     ]
 
 
-def _expression(label: str, sizes: list[int], rows: list[list[int]], symbols: Sequence[Sym]) -> Any:
+def _size(label: str, sizes: list[int], rows: list[list[int]], symbols: Sequence[Sym], leave: bool) -> Any:
+    size = _expression(sizes, rows, symbols)
+    if size is not None:
+        return size
+    if leave:
+        return -1
+    raise NumberUnknown(
+        symbols[0],
+        f"[{label}] requires sizes that are fixed, or sums of sizes, from its function of shapes where sizes of "
+        "inputs are not known. Give the sizes in InputSpec",
+    )
+
+
+def _expression(sizes: list[int], rows: list[list[int]], symbols: Sequence[Sym]) -> Any:
+    """A fixed number, or a sum of symbols; None where they are neither."""
     if len(set(sizes)) == 1:
         return sizes[0]
     for i, s in enumerate(symbols):
@@ -144,11 +167,7 @@ def _expression(label: str, sizes: list[int], rows: list[list[int]], symbols: Se
     table = np.array([[1, *row] for row in rows], float)
     factors = np.rint(np.linalg.lstsq(table, np.array(sizes, float), rcond=None)[0]).astype(int)
     if (table.astype(int) @ factors != sizes).any():
-        raise NumberUnknown(
-            symbols[0],
-            f"[{label}] requires sizes that are fixed, or sums of sizes, from its function of shapes where sizes of "
-            "inputs are not known. Give the sizes in InputSpec",
-        )
+        return None
     total: Any = int(factors[0])
     for f, s in zip(factors[1:], symbols, strict=True):
         total = total + s * int(f) if f else total

@@ -262,9 +262,9 @@ def usage(kernel, arch):
     ("kind", "dropout"), [(None, False), (forms.BOOLEAN, False), (forms.ADDED, False), (forms.COLUMNS, True)]
 )
 def test_other_masks_do_not_spill(kind, dropout, role, dim, arch):
-    """But for a few bytes of large heads where little but the last key is looked at."""
+    """But for a few bytes of large heads where little but the last key is looked at, for old drivers."""
     if assembler.path() is None:
         pytest.skip(f"requires ptxas, which {assembler.PACKAGE} has")
     kernels.TILE.set(0)
     used = usage(kernel_of(role, BF16, dim, arch, kind, dropout), arch)
-    assert used.spills <= (16 if (kind, dropout, dim, arch) == (None, False, 256, "sm_90") else 0)
+    assert used.spills <= (32 if (kind, dropout, dim, arch) == (None, False, 256, "sm_90") else 0)

@@ -422,7 +422,7 @@ PD_BUILD_GRAD_OP(test_rows_above)
     .SetInferShapeFn(PD_INFER_SHAPE(OpenShape));
 
 // Says that data decide what they do not, and gives another dtype than it says.
-std::vector<paddle::Tensor> Otherwise(const paddle::Tensor& x) { return {paddle::cast(x, paddle::DataType::FLOAT64)}; }
+std::vector<paddle::Tensor> Otherwise(const paddle::Tensor& x) { return {x.cast(paddle::DataType::FLOAT64)}; }
 
 std::vector<std::vector<int64_t>> EitherShape(const std::vector<int64_t>&) { return {{-1, -1}}; }
 
@@ -449,6 +449,84 @@ PD_BUILD_OP(test_joined)
     .SetKernelFn(PD_KERNEL(Joined))
     .SetInferShapeFn(PD_INFER_SHAPE(JoinedShape))
     .SetInferDtypeFn(PD_INFER_DTYPE(JoinedDtype));
+
+// Sizes that are no sums of sizes: the sums of pairs of elements.
+std::vector<paddle::Tensor> Pairs(const paddle::Tensor& x) {
+  const int64_t n = x.numel() / 2;
+  auto out = paddle::empty({n}, x.dtype(), x.place());
+  for (int64_t i = 0; i < n; ++i) out.data<float>()[i] = x.data<float>()[2 * i] + x.data<float>()[2 * i + 1];
+  return {out};
+}
+
+std::vector<paddle::Tensor> PairsGrad(const paddle::Tensor& x, const paddle::Tensor& g) {
+  auto dx = paddle::zeros(x.shape(), x.dtype(), x.place());
+  for (int64_t i = 0; i < x.numel() / 2 * 2; ++i) dx.data<float>()[i] = g.data<float>()[i / 2];
+  return {dx};
+}
+
+std::vector<std::vector<int64_t>> PairsShape(const std::vector<int64_t>& x) {
+  int64_t n = 1;
+  for (int64_t size : x) n *= size;
+  return {{n / 2}};
+}
+
+PD_BUILD_OP(test_pairs)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(Pairs))
+    .SetInferShapeFn(PD_INFER_SHAPE(PairsShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(SameDtype));
+
+PD_BUILD_GRAD_OP(test_pairs).Inputs({"X", paddle::Grad("Out")}).Outputs({paddle::Grad("X")}).SetKernelFn(PD_KERNEL(PairsGrad));
+
+// --- no inputs, and a list that may be none
+
+std::vector<paddle::Tensor> Filled(int64_t n, float value) {
+  return {paddle::full({n}, value, paddle::DataType::FLOAT32, paddle::CPUPlace())};
+}
+
+std::vector<std::vector<int64_t>> FilledShape(int64_t n, float) { return {{n}}; }
+std::vector<paddle::DataType> FilledDtype() { return {paddle::DataType::FLOAT32}; }
+
+PD_BUILD_OP(test_filled)
+    .Inputs({})
+    .Outputs({"Out"})
+    .Attrs({"n: int64_t", "value: float"})
+    .SetKernelFn(PD_KERNEL(Filled))
+    .SetInferShapeFn(PD_INFER_SHAPE(FilledShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(FilledDtype));
+
+std::vector<paddle::Tensor> AddAll(const paddle::Tensor& x, const paddle::optional<std::vector<paddle::Tensor>>& ys) {
+  auto sum = x * 1.0;
+  if (ys) {
+    for (const auto& y : ys.get()) sum = sum + y * 2.0;
+  }
+  return {sum};
+}
+
+std::vector<paddle::Tensor> AddAllGrad(const paddle::Tensor& grad, const paddle::optional<std::vector<paddle::Tensor>>& ys) {
+  std::vector<paddle::Tensor> grads = {grad * 1.0};
+  for (size_t i = 0; ys && i < ys.get().size(); ++i) grads.push_back(grad * 2.0);
+  return grads;
+}
+
+std::vector<std::vector<int64_t>> AddAllShape(const std::vector<int64_t>& x, const paddle::optional<std::vector<std::vector<int64_t>>>&) {
+  return {x};
+}
+
+std::vector<paddle::DataType> AddAllDtype(const paddle::DataType& x, const paddle::optional<std::vector<paddle::DataType>>&) { return {x}; }
+
+PD_BUILD_OP(test_add_all)
+    .Inputs({"X", paddle::Optional(paddle::Vec("Ys"))})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(AddAll))
+    .SetInferShapeFn(PD_INFER_SHAPE(AddAllShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(AddAllDtype));
+
+PD_BUILD_GRAD_OP(test_add_all)
+    .Inputs({paddle::Grad("Out"), paddle::Optional(paddle::Vec("Ys"))})
+    .Outputs({paddle::Grad("X"), paddle::Grad(paddle::Optional(paddle::Vec("Ys")))})
+    .SetKernelFn(PD_KERNEL(AddAllGrad));
 
 // --- functions of the library
 
