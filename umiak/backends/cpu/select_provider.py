@@ -12,6 +12,7 @@ from umiak.backends.cpu import providers, work
 from umiak.backends.cpu.providers import table
 from umiak.backends.cpu.providers.common import NO_MEMORY
 from umiak.backends.cpu.registry import serves
+from umiak.backends.cpu.steps import ORDERED, fit
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import FusedEpilogue
 from umiak.compiler.layout import ChannelsLast, to_first
@@ -25,8 +26,6 @@ CONVOLUTION_EPILOGUES = re.compile(",bias(,relu)?")
 NARROW_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?")
 # Of one channel each, which are bound by memory.
 DEPTHWISE_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?(,scale)?(,shift)?")
-# Of kernels in strips, which the library's matmul kernels take: a residual is added to results that are in registers.
-STRIP_EPILOGUES = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?(,scale)?(,shift)?")
 
 LONG_SUM = 64  # terms from which on a pass for the bias takes less than a primitive (providers/matmul.pyx)
 
@@ -110,9 +109,8 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
     dtype = metas[0].dtype.name
     if next(providers.available(), "") != "onednn" or metas[1].dtype.name != dtype:
         return False  # others do them in plain loops
-    names = "".join(f",{step if isinstance(step, str) else step[0]}" for step in steps)
     if isinstance(op, StripConv):
-        return STRIP_EPILOGUES.fullmatch(names) is not None
+        return fit(ORDERED, steps)
     if isinstance(op, convolution.Conv):
         kernel = metas[1].shape[2:]
         # Kernels of one point are matmuls; the library's primitive does the others.
@@ -123,7 +121,7 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
             and known
             and params[0] in (1, metas[1].shape[0])
             and any(k != 1 for k in kernel)
-            and (ungrouped if params[0] == 1 else DEPTHWISE_EPILOGUES).fullmatch(names) is not None
+            and fit(ungrouped if params[0] == 1 else DEPTHWISE_EPILOGUES, steps)
         )
     if isinstance(op, StripMatmul):
         return True

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from umiak.backends.cpu.aot.memory import Place, Ref
+from umiak.backends.cpu.steps import ORDERED, fit
 from umiak.ops import convolution, linalg
 from umiak.ops.base import Op
 
-# The order in which the runtime does steps; what has one channel per group takes no residual.
-ORDER = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?(,scale)?(,shift)?")
-PER_CHANNEL = re.compile("(,bias)?(,relu|,hard_swish)?(,scale)?(,shift)?")
 LARGEST = 2.0**127  # of a number that the source in C says
 
 
@@ -57,11 +54,11 @@ def fuses(op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[A
     numbers = [step[1] for step in steps if not isinstance(step, str)]
     if any(m.dtype.name != "float32" for m in metas) or not all(abs(x) < LARGEST for x in numbers):
         return False
-    names = "".join(f",{step if isinstance(step, str) else step[0]}" for step in steps)
     if type(op) is linalg.Matmul:
-        return min(len(m.shape) for m in metas[:2]) > 1 and ORDER.fullmatch(names) is not None
+        return min(len(m.shape) for m in metas[:2]) > 1 and fit(ORDERED, steps)
     alone = type(op) is convolution.Conv and params[0] == metas[0].shape[1] == metas[1].shape[0]
-    return type(op) is convolution.Conv and (PER_CHANNEL if alone else ORDER).fullmatch(names) is not None
+    # What has one channel per group takes no residual.
+    return type(op) is convolution.Conv and fit(ORDERED, steps) and not (alone and "add" in steps)
 
 
 def _further(p: Place | None, start: int) -> Place | None:
