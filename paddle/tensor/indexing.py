@@ -214,16 +214,21 @@ def range_of(s: slice, n: int) -> tuple[int, int, int]:
     start, stop, step = (v if v is None or type(v) in (int, Sym) else integer(v, "slice", "a bound") for v in bounds)
     if step == 0:
         raise op_error(ValueError, "getitem", "a slice step other than 0", s)
-    if Sym in (type(start), type(stop), type(n)):
+    if Sym in (type(start), type(stop), type(step), type(n)):
         return _symbolic_range(start, stop, 1 if step is None else step, n)
     first, last, by = slice(start, stop, step).indices(n)
     count = len(range(first, last, by))
     return first, count, by if count > 1 else 1
 
 
-def _symbolic_range(start: Any, stop: Any, step: int, n: Any) -> tuple[Any, Any, int]:
+def _symbolic_range(start: Any, stop: Any, step: Any, n: Any) -> tuple[Any, Any, Any]:
     """:func:`range_of` where sizes differ between runs."""
-    low, high = (0, n) if step > 0 else (-1, n - 1)
+    up: Any = step > 0
+    if type(up) is Sym and up.hinted:
+        up = bool(up)
+    if type(up) is Sym:
+        dim.require(step != 0, "[getitem] requires a slice step other than 0")
+    low, high = dim.where(up, 0, -1), dim.where(up, n, n - 1)
 
     def place(v: Any, end: Any) -> Any:
         if v is None:
@@ -231,8 +236,9 @@ def _symbolic_range(start: Any, stop: Any, step: int, n: Any) -> tuple[Any, Any,
         from_front = dim.where(v < 0, v + n, v) if type(v) is Sym else v + n if v < 0 else v
         return dim.minimum(dim.maximum(from_front, low), high)
 
-    first, last = (place(start, low), place(stop, high)) if step > 0 else (place(start, high), place(stop, low))
-    return first, dim.maximum(dim.cdiv(last - first, step) if step > 0 else dim.cdiv(first - last, -step), 0), step
+    first, last = place(start, dim.where(up, low, high)), place(stop, dim.where(up, high, low))
+    away = dim.where(up, last - first, first - last)
+    return first, dim.maximum(dim.cdiv(away, dim.where(up, step, -step)), 0), step
 
 
 def _simple(x: Tensor, items: tuple) -> Tensor | None:

@@ -12,8 +12,10 @@ from paddle.tensor._args import cast, create_on, floating, need_tensor, op_error
 from paddle.tensor._matrices import eps, matrix, pair, swap_last
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import current
+from umiak.core.context import capture_of
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
 
 
 @public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x", "B": "y"})
@@ -314,11 +316,17 @@ def lstsq(
         raise op_error(ValueError, "lstsq", "a driver of 'gels', 'gelsy', 'gelsd' or 'gelss'", repr(driver))
     x, y = pair("lstsq", matrix(x, "lstsq"), matrix(y, "lstsq"))
     m, n = x.shape[-2:]
-    least = builtins.max(m, n) * eps(x) if rcond is None else real_number(rcond, "lstsq", "rcond")
+    least = dim.maximum(m, n) * eps(x) if rcond is None else rcond
+    least = least if type(least) is Sym else real_number(least, "lstsq", "rcond")
     solution, residuals, rank, values = F.lstsq(x, y, least)
     # While a function is captured the rank is not known, and nothing may depend on it: x is taken to be of full rank.
-    full = m > n and driver in ("gels", "gelsd", "gelss") and (bool(current().trace) or bool((rank == n).all()))
+    tracer = capture_of()
     nothing = create_on(x.place, F.full, 0, x.dtype.real, (0,))
+    full = driver in ("gels", "gelsd", "gelss")
+    if full and tracer is not None and type(m > n) is Sym and x.ndim == 2 and tracer.takes_both_ways(m > n):
+        residuals = F.slice(residuals, axes=(0,), starts=(0,), sizes=(dim.where(m > n, y.shape[-1], 0),), steps=(1,))
+    else:
+        full = full and m > n and (tracer is not None or bool((rank == n).all()))
     if driver == "gels":  # takes x to be of full rank
         rank = create_on(x.place, F.full, 0, dt.int64, (0,))
     return solution, residuals if full else nothing, rank, values if driver in ("gelsd", "gelss") else nothing

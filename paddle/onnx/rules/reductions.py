@@ -20,6 +20,7 @@ from paddle.onnx.shapes import (
     shape,
     size,
     sizes_of,
+    slices,
     squeeze,
     transpose,
     unsqueeze,
@@ -131,7 +132,14 @@ def reduce_as(g: Builder, o: Call) -> Value:
     front = x.rank - y.rank
     inner = [front + i for i, n in enumerate(y.sizes) if n == 1 and x.sizes[front + i] != 1]
     if any(n < 0 for n in y.sizes):
-        raise Unsayable("known sizes of the target of reduce_as")
+        if g.opset < 13:
+            raise Unsayable("known sizes of the target of reduce_as", 13)
+        own = slices(g, shape(g, x), [0], [front], [x.rank]) if front else shape(g, x)
+        axes = g.node("NonZero", g.node("Not", g.node("Equal", own, shape(g, y))), made="int64")
+        axes = reshape(g, axes, [-1]) + g.constant(front, "int64")
+        summed = g.node("ReduceSum", x, axes, keepdims=1, noop_with_empty_axes=1)
+        summed = known(summed, [*x.sizes[:front], *y.sizes])
+        return known(reduce(g, "Sum", summed, list(range(front))) if front else summed, y.sizes)
     summed = reduce(g, "Sum", x, inner, True) if inner else x
     summed = reduce(g, "Sum", summed, list(range(front))) if front else summed
     return known(g.node("Identity", summed) if summed is x else summed, y.sizes)

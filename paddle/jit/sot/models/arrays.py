@@ -24,10 +24,10 @@ _WRITES = frozenset((
     "sort", "fill", "resize", "put", "partition", "itemset", "setfield", "setflags", "byteswap", "tofile", "dump",
 ))  # fmt: skip
 # Beside the functions that symbols have a form of (``size_array``).
-_MAKERS = frozenset(map(id, (
+_MAKERS: tuple[Any, ...] = (
     np.zeros, np.ones, np.full, np.arange, np.linspace, np.eye, np.zeros_like, np.ones_like, np.full_like, np.argmax,
     np.argmin, np.argsort, np.sort, np.std, np.var, np.median, np.triu, np.tril, np.hanning, np.hamming, np.blackman,
-)))  # fmt: skip
+)  # fmt: skip
 
 
 @model(np.size)
@@ -54,7 +54,7 @@ def is_array(sim: Simulator, x: Any) -> bool:
 
 def may_call(sim: Simulator, f: Any, values: tuple) -> bool:
     """Return whether a function of NumPy computes with nothing but numbers and such arrays."""
-    known = isinstance(f, np.ufunc) or computes(f) is not None or id(f) in _MAKERS
+    known = isinstance(f, np.ufunc) or computes(f) is not None or any(f is maker for maker in _MAKERS)
     return known and all(_is_constant(sim, x) for x in values)
 
 

@@ -39,7 +39,7 @@ def _float(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
 
 def _number(sim: Simulator, kind: type, args: tuple, kwargs: dict[str, Any]) -> Any:
     x = args[0] if args else None
-    if is_array(sim, x) and x.size == 1 and len(args) == 1:
+    if isinstance(x, np.ndarray) and is_array(sim, x) and x.size == 1 and len(args) == 1:
         return sim.call(kind, (x.flat[0],), kwargs)
     if isinstance(x, (Tensor, np.ndarray)):
         return sim.break_graph(f"{kind.__name__}() of a tensor")

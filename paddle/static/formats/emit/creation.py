@@ -117,6 +117,15 @@ def bernoulli(e: Emitter, o: ir.Operation) -> Result:
     return e.one("bernoulli", [e.of(o.operands[0])], e.type(o))
 
 
+@emits(F.Binomial)
+def binomial(e: Emitter, o: ir.Operation) -> Result:
+    kind = e.type(o)
+    shape = o.results[0].meta.shape
+    wide = "float64" if kind.dtype == "float64" else "float32"
+    given = [e.expand(e.cast(e.of(x, wide), wide), shape) for x in o.operands]
+    return e.cast(e.one("binomial", given, kind._replace(dtype="int64")), kind.dtype)
+
+
 @emits(F.Dropout)
 def dropout(e: Emitter, o: ir.Operation) -> Result | None:
     p = o.params[0]

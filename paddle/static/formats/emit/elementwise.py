@@ -23,10 +23,39 @@ from paddle.static.formats.emit.emitter import (
 )
 from paddle.tensor._args import equal_shapes
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.ir.meta import identical
 from umiak.ir.registry import REGISTRY
+from umiak.runtime.regions import while_loop
+
+
+@emits(F.Gcd)
+def gcd(e: Emitter, o: ir.Operation) -> Result | None:
+    """Euclid's algorithm, on all elements at once."""
+    meta = o.results[0].meta
+    if meta.dtype is None or not meta.dtype.is_integer:
+        return None
+
+    def divisor(*those: Any) -> Any:
+        wide = meta.dtype if meta.dtype in (dt.int32, dt.int64) else dt.int32
+        parts = [F.full(x, shape=(), dtype=wide) if not isinstance(x, Tensor) else F.cast(x, dtype=wide) for x in those]
+        x, y = (F.broadcast_to(F.abs(v), shape=tuple(meta.shape)) for v in parts)
+
+        def goes_on(state: list[Any]) -> Any:
+            return F.any(F.ne(state[1], 0), axes=tuple(range(meta.ndim)))
+
+        def step(state: list[Any]) -> list[Any]:
+            x, y = state
+            left = F.ne(y, 0)
+            rest = F.remainder(x, F.where(left, y, 1))
+            return [F.where(left, y, x), F.where(left, rest, 0)]
+
+        return F.cast(while_loop(goes_on, step, [x, y])[0], dtype=meta.dtype)
+
+    return e.traced(divisor, o.operands)[0]
+
 
 # Ops whose operator has the same operands and no attributes, by our names.
 _SAME = {name: name for name in (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, emits, fixed, flag, i32, typed
+from paddle.static.formats.emit.emitter import Emitter, Result, TensorType, emits, f32, fixed, flag, i32, typed
 from umiak import ops as F
 from umiak.ir import program as ir
 
@@ -17,6 +17,20 @@ def ctc(e: Emitter, o: ir.Operation) -> Result | None:
     loss = TensorType(kind.dtype, (kind.shape[1], 1))
     made = e.call("warpctc", given, [loss, kind], blank=i32(o.params[0]), norm_by_times=flag(False))
     return e.squeeze(made[0], [1])
+
+
+@emits(F.Transducer)
+def transducer(e: Emitter, o: ir.Operation) -> Result | None:
+    blank, fastemit = o.params
+    if not fixed(blank, fastemit):
+        return None
+    scores, *counts = (e.of(x) for x in o.operands)
+    kind = typed(scores)
+    wide = kind._replace(dtype="float64" if kind.dtype == "float64" else "float32")
+    given = [e.cast(scores, wide.dtype), *(e.cast(x, "int32") for x in counts)]
+    types = [wide._replace(shape=wide.shape[:1]), wide]
+    made = e.call("warprnnt", given, types, blank=i32(blank), fastemit_lambda=f32(fastemit))
+    return e.cast(made[0], kind.dtype)
 
 
 @emits(F.SoftmaxCrossEntropy)

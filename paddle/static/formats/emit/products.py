@@ -6,6 +6,7 @@ from typing import Any
 
 from paddle.static.formats.emit.emitter import (
     TABLE,
+    UNDEFINED,
     Emitter,
     Result,
     TensorType,
@@ -25,6 +26,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir import program as ir
 from umiak.ir import sym as dim
 from umiak.ir.meta import identical
+from umiak.runtime.regions import while_loop
 
 
 @emits(F.Matmul)
@@ -135,11 +137,57 @@ def svdvals(e: Emitter, o: ir.Operation) -> Result:
 @emits(F.Lstsq)
 def lstsq(e: Emitter, o: ir.Operation) -> list[Result] | None:
     x, y = (e.of(v) for v in o.operands)
+    least, types, kind = o.params[0], e.types(o), typed(x).dtype.replace("complex64", "float32")
+    limit = e.attribute(least, kind) if fixed(least) else e.reshape(e.of(least, kind), (1,))
+    made = e.call("lstsq", [x, y, limit], types, driver=text("gelsd"))
     rows, columns = typed(x).shape[-2:]
-    if not fixed(o.params) or (e.reads(o.results[1]) and not rows > columns > 0):  # it has no residuals then
-        return None
-    limit = e.attribute(o.params[0], typed(x).dtype)
-    return e.call("lstsq", [x, y, limit], e.types(o), driver=text("gelsd"))
+    if e.reads(o.results[1]) and not rows > columns > 0:  # its own residuals are none then, or may be
+        made[1] = _residuals(e, o, made[0])
+    return made
+
+
+def _residuals(e: Emitter, o: ir.Operation, solution: Result) -> Result:
+    """The squared lengths of the columns of ``x @ solution - y``."""
+    x, y = (e.of(v) for v in o.operands)
+    kind = e.types(o)[1]
+    full = TensorType(typed(y).dtype, (*kind.shape[:-1], typed(y).shape[-2], kind.shape[-1]))
+    made = e.one("matmul", [x, solution], full, transpose_x=flag(False), transpose_y=flag(False))
+    off = e.one("subtract", [made, y], full)
+    if full.dtype != kind.dtype:
+        off = e.one("abs", [off], full._replace(dtype=kind.dtype))
+    squares = e.one("multiply", [off, off], typed(off))
+    return e.one("sum", [squares, e.ints([-2])], kind, dtype=UNDEFINED, keepdim=flag(False))
+
+
+@emits(F.MatrixExp)
+def matrix_exp(e: Emitter, o: ir.Operation) -> Result:
+    """A Taylor series of the matrix over a power of two, which is squared as often again."""
+    if 0 in e.type(o).shape:
+        return e.of(o.operands[0])
+    return e.traced(_exponential, o.operands)[0]
+
+
+def _exponential(x: Any) -> Any:
+    rank, n = len(x.shape), x.shape[-1]
+    real = x.dtype.real
+    norm = F.max(F.sum(F.abs(x), axes=(rank - 2,)), axes=(rank - 2,))
+    norm = F.reshape(norm, shape=(*x.shape[:-2], 1, 1))
+    norm = F.where(F.isfinite(norm), norm, 0.0)
+    halvings = F.maximum(F.add(F.ceil(F.log2(F.maximum(norm, 1e-30))), 1.0), 0.0)
+    small = F.mul(x, F.cast(F.pow(0.5, halvings), dtype=x.dtype))
+    row, column = (F.reshape(F.iota(0, 1, dtype=dt.int64, size=n), shape=s) for s in ((n, 1), (1, n)))
+    eye = F.cast(F.eq(row, column), dtype=x.dtype)
+    out = F.broadcast_to(eye, shape=tuple(x.shape))
+    for k in reversed(range(1, 17 if real is dt.float64 else 10)):
+        out = F.add(F.div(F.matmul(small, out), float(k)), eye)
+    most = F.max(halvings, axes=tuple(range(rank)))
+
+    def body(state: list[Any]) -> list[Any]:
+        done, now = state
+        return [F.add(done, 1.0), F.where(F.lt(done, halvings), F.matmul(now, now), now)]
+
+    done = F.full(0.0, shape=(), dtype=real)
+    return while_loop(lambda state: F.lt(state[0], most), body, [done, out])[1]
 
 
 @emits(F.Slogdet)

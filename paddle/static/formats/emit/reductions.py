@@ -112,7 +112,9 @@ def sum_to(e: Emitter, o: ir.Operation) -> Result | None:
     shape, wanted = o.operands[0].meta.shape, o.params[0]  # type: ignore[union-attr]
     lead = len(shape) - len(wanted)
     if any(type(m) is Sym and m is not n for m, n in zip(wanted, shape[lead:], strict=True)):
-        return None
+        made = e.of(o.operands[0])
+        target = e.expand(e.full((), 0, typed(made).dtype), wanted)
+        return e.one("reduce_as", [made, target], e.type(o))
     axes = [*range(lead), *(lead + i for i, n in enumerate(wanted) if type(n) is int and n == 1)]
     made = e.of(o.operands[0])
     if not axes:

@@ -96,9 +96,9 @@ def _ends(shape: Any, axes: Any, starts: Any, sizes: Any, steps: Any) -> list[An
 @emits(F.Slice)
 def slice_(e: Emitter, o: ir.Operation) -> Result | None:
     starts, sizes, steps = o.params
-    if not fixed(steps):
-        return None
     x, axes = e.of(o.operands[0]), o.op.axes
+    if not fixed(steps):
+        return e.traced(lambda x: _gathered(x, axes, starts, sizes, steps), o.operands)[0]
     ends = _ends(o.operands[0].meta.shape, axes, starts, sizes, steps)  # type: ignore[union-attr]
     if all(s == 1 for s in steps):
         return e.one(
@@ -110,6 +110,20 @@ def slice_(e: Emitter, o: ir.Operation) -> Result | None:
         return None
     given = [e.ints(starts), e.ints(ends), e.ints(steps)]
     return e.one("strided_slice", [x, *given], e.type(o), axes=array(i32, axes))
+
+
+def _gathered(x: Any, axes: Any, starts: Any, sizes: Any, steps: Any) -> Any:
+    """A slice by steps of which data or sizes may decide that they go backwards."""
+    for axis, start, n, step in zip(axes, starts, sizes, steps, strict=True):
+        if type(step) is int and step == 1:
+            x = F.slice(x, axes=(axis,), starts=(start,), sizes=(n,), steps=(1,))
+        else:
+            at = F.add(
+                F.mul(F.iota(0, 1, dtype=dt.int64, size=n), F.full(step, shape=(), dtype=dt.int64)),
+                F.full(start, shape=(), dtype=dt.int64),
+            )
+            x = F.take(x, at, axis=axis)
+    return x
 
 
 @emits(F.ScatterView)

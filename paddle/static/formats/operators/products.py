@@ -158,7 +158,7 @@ def lu_unpack(x: Tensor, y: Tensor, *, unpack_ludata: bool = True, unpack_pivots
 
 @operator("lstsq")
 def lstsq(x: Tensor, y: Tensor, rcond: Number = None, *, driver: str = "gels") -> Any:
-    return tuple(paddle.linalg.lstsq(x, y, None if rcond is None else float(rcond), driver))
+    return tuple(paddle.linalg.lstsq(x, y, rcond, driver))
 
 
 @operator("matrix_power")
