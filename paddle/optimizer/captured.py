@@ -45,7 +45,9 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate:
             f"[{class_name}] requires an optimizer that is made outside of the captured function, got one made inside: "
             "its states would go on from run to run"
         )
-    tracer.asks_for_gradients(p for group, _ in groups for p in group["params"] if not p.stop_gradient)
+    parameters = [p for group, _ in groups for p in group["params"]]
+    tracer.asks_for_gradients(p for p in parameters if not p.stop_gradient)
+    tracer.leaves_out(p for p in parameters if p.stop_gradient)
     _make_states(optimizer, tracer, groups)
     rate = optimizer.get_lr()
     rows: list[tuple[State, Any, Any]] = []

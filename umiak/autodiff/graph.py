@@ -373,7 +373,7 @@ def derivative(
     inputs = [v for v in joint.inputs if not any(v is g for g in grads)]
     if scope is None:  # the gradients that a region has may be asked for again
         resolve(joint)
-    remove_dead(merge_common(joint))
+    remove_dead(merge_common(joint, given=joint.outputs[: len(outputs)] if scope is None else ()))
     gradients = joint.outputs[len(outputs) : len(outputs) + len(gradients)]  # type: ignore[assignment]
     copies = dict(zip(copies, joint.outputs[len(outputs) + len(gradients) :]))
     return _split(joint, inputs, len(outputs), gradients, grads, present, copies, driver.forward)

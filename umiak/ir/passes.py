@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from umiak.ir.builder import scope_of
@@ -56,13 +57,14 @@ def _sweep_dead(block: Block, live: set[int], scalars: set[Sym] | None) -> None:
     block.operations = kept[::-1]
 
 
-def merge_common(program: Program, stands: dict[int, Any] | None = None) -> Program:
+def merge_common(program: Program, stands: dict[int, Any] | None = None, given: Iterable[Operand] = ()) -> Program:
     """Compute equal calls once. Random draws and calls with an effect are never merged, even with equal operands, and
     outputs remain values of their own, as each is a tensor of its own for the caller.
 
-    ``stands`` is told what stands for values that are gone, by their ids.
+    ``stands`` is told what stands for values that are gone, by their ids. ``given``: outputs that the caller may write
+    to before a gradient is computed, which stand for no other value.
     """
-    sweep = _Common(program)
+    sweep = _Common(program, with_bases(given))
     sweep.program(program)
     if stands is not None:
         stands.update(sweep.table)
@@ -72,9 +74,9 @@ def merge_common(program: Program, stands: dict[int, Any] | None = None) -> Prog
 class _Common(Sweep):
     in_place = True
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, given: set[int]) -> None:
         super().__init__()
-        self.outputs = with_bases(program.outputs)
+        self.outputs, self.given = with_bases(program.outputs), given
         self.seen: dict[tuple, Operation] = {}
 
     def block(self, block: Block) -> None:
@@ -90,6 +92,8 @@ class _Common(Sweep):
         self.keep(o)
         self.seen = outer
         if o.regions or o.op.random or order_class(o.op) is not None:
+            return
+        if any(id(r) in self.given for r in o.results):
             return
         first = self.seen.setdefault(call_identity(o), o)
         if first is not o and not any(id(r) in self.outputs for r in o.results):

@@ -11,9 +11,10 @@ What would tie the program to the data of the first run is refused: reading data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from umiak import ops as F
@@ -38,6 +39,7 @@ from umiak.core.captured import (
 )
 from umiak.core.context import OBSERVE_TRACE
 from umiak.core.dtype import bool as bool_
+from umiak.core.eager import apply
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -57,6 +59,7 @@ from umiak.runtime.row_gradients import give_rows, index_and_values
 from umiak.runtime.selected_rows import SelectedRows
 from umiak.runtime.used_histories import UsedHistories
 
+_COPY = F.Copy()
 BLOCK = 4  # words of a random stream that are given out together
 
 
@@ -111,6 +114,8 @@ class Capture(Tracer):
         self.casts: dict[tuple[int, Any], tuple[Value, Any]] = {}
         # Leaves whose gradient the function replaced, by id, with the gradient from before.
         self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
+        # Those that have no part in it, as long as they have `stop_gradient`.
+        self.left_out: dict[int, Tensor] = {}
         # Gradients of tensors that have a history outside, into which they go on after the run.
         self.outer: dict[int, tuple[Tensor, Tensor]] = {}
         self.were_cleared: set[int] = set()  # ids of leaves whose gradient was zeros that nobody had looked at
@@ -502,6 +507,10 @@ class Capture(Tracer):
         """Note that which leaves have a gradient decides what the function does, also where none has one."""
         for leaf in leaves:
             self._note(leaf, leaf_gradients.held_gradient(leaf))
+
+    def leaves_out(self, tensors: Iterable[Tensor]) -> None:
+        """Note that the function passes over tensors because they have ``stop_gradient``."""
+        self.left_out.update((id(x), x) for x in tensors if not isinstance(x, SymTensor))
 
     def _note(self, leaf: Tensor, held: Tensor | None) -> None:
         if isinstance(leaf, SymTensor) and not self.given(leaf):
@@ -927,7 +936,9 @@ class Captured(CapturedRun):
         # Gradients of regions that were written in Python stand in the program until it is differentiated.
         given = records and not self.custom and any(map(is_given, traced.walk()))
         self._given_gradients = remove_dead(merge_common(traced.copy())) if given else None
-        program = self.program = remove_dead(merge_common(resolve(traced.copy() if self.custom else traced)))
+        program = resolve(traced.copy() if self.custom else traced)
+        merge_common(program, given=program.outputs if records else ())
+        self.program = remove_dead(program)
         # Whether a run that fails has done nothing yet that could be seen.
         self.leaves_no_trace = all(type(o.op) is F.Require for o in program.walk() if o.op.effect)
         # Whether runs that are recorded give results with a history.
@@ -941,6 +952,7 @@ class Captured(CapturedRun):
         # What no argument may be: captured tensors, and leaves that the function gives gradients, or asks for them.
         self.known = [leaf for leaf, _ in capture.leaves.values() if not isinstance(leaf, SymTensor)]
         self.known += own if capture.asked or program.effects else []
+        watched = list({**{id(x): x for x in own}, **capture.left_out}.values())
         self._prepare(
             name=program.name or "captured",
             pinned=sorted(pinned.items()),
@@ -949,8 +961,8 @@ class Captured(CapturedRun):
             absent=[g is None for g in before],
             inner=[not capture.is_outer_leaf(leaf) for _, leaf in kept] if owners_of_grads else [],
             hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
-            kept=own,
-            needs=[x.stop_gradient for x in own],
+            kept=watched,
+            needs=[x.stop_gradient for x in watched],
             sources=[s.scalars for s in capture.sources],
             streams=[s.stream for s in self._streams],
             open=self._open,
@@ -1137,23 +1149,27 @@ class Captured(CapturedRun):
 
     def _differentiable_gradients(self, run: Any, grads: Sequence[Any]) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
-        ys = self._once_more(run, "create_graph=False")
+        # Sources may depend on each other, and have hooks: both belong to the run that asks, which goes on from them.
+        apart = {id(s): apply(_COPY, (s,)) for s in run.sources if not s.is_leaf or s._hooks}
+        ys = self._once_more(run, "create_graph=False", apart)
         pairs = [
             (ys[i], g) for i, g in zip(run.seeded, grads, strict=True) if g is not None and not ys[i].stop_gradient
         ]
         return tuple(
             tape.grad(
                 [y for y, _ in pairs],
-                run.sources,
+                [apart.get(id(s), s) for s in run.sources],
                 [g for _, g in pairs],
                 create_graph=True,
                 allow_unused=True,
-                apart=False,
+                no_grad_vars=list(apart.values()),
             )
         )
 
-    def _once_more(self, run: Any, required: str) -> list[Any]:
-        """The outputs of a run, whose operations run one by one, recorded. ``required``: of who asks for that."""
+    def _once_more(self, run: Any, required: str, apart: Mapping[int, Tensor] = MappingProxyType({})) -> list[Any]:
+        """The outputs of a run, whose operations run one by one, recorded. ``required``: of who asks for that;
+        ``apart``: copies that arguments have, by id.
+        """
         if self.custom or self._given_gradients is not None:
             raise RuntimeError(
                 f"[{self.program.name}] requires {required}: hooks, gradients written in Python, and leaves "
@@ -1173,4 +1189,4 @@ class Captured(CapturedRun):
             self._pure = Executor(cut(program), late=list(self._late))
         scalars = dict(zip(self._symbols, run.scalars, strict=True))
         words = [scalars[s] for s, at in self._pure.sources.items() if at is None]
-        return self._pure.from_words(run.arguments, words, {})
+        return self._pure.from_words([apart.get(id(x), x) for x in run.arguments], words, {})
