@@ -192,6 +192,6 @@ def lays_out(op: Any, metas: Sequence[Any]) -> bool:
 def native_bfloat16() -> bool:
     """Return whether the processor multiplies bfloat16 itself: elsewhere the library may have no primitive worth
     running."""
-    from umiak.compiler.render.target import Target
+    from umiak.backends.cpu.providers import matmul
 
-    return "avx512bf16" in Target.host().has
+    return matmul.native_bfloat16()

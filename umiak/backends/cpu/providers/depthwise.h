@@ -7,6 +7,7 @@
 #pragma once
 #include <stdint.h>
 #include "plain.h"
+#include "processor.h"
 
 typedef struct {
     const void *x, *w, *bias;     /* bias: NULL for none */
@@ -100,7 +101,7 @@ static const DepthwiseKernels *depthwise_kernels(int low) {
     static int level = -1;
     if (level < 0) {
         __builtin_cpu_init();
-        level = __builtin_cpu_supports("avx512bf16") ? 3 : __builtin_cpu_supports("avx512f") ? 2
+        level = processor_multiplies_bf16() ? 3 : __builtin_cpu_supports("avx512f") ? 2
                 : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
     }
     if (low) return level == 3 ? &depthwise_bf16_all : 0;

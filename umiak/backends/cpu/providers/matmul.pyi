@@ -5,6 +5,9 @@ from umiak.backends.cpu.providers.table import Shapes
 ADDRESS: int
 STEPS: dict[str, int]
 
+def native_bfloat16() -> bool:
+    """Return whether the processor multiplies bfloat16 itself."""
+
 def strip_of(m: int, n: int, k: int) -> tuple[int, int] | None:
     """Return (columns, multiple of rows) of the strips in which the library has the second of two matrices of bfloat16,
     m × k and k × n; None where it is as fast with one that lies as it is."""

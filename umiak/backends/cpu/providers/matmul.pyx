@@ -21,15 +21,8 @@ from umiak.backends.cpu.providers.split_matmul cimport worth_splitting
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 from umiak.compiler.codes cimport MAX_EPILOGUE
 
-cdef extern from *:
-    """
-    #if defined(__x86_64__)
-    #define umiak_multiplies_bf16() (__builtin_cpu_supports("avx512bf16") != 0)
-    #else
-    #define umiak_multiplies_bf16() 1
-    #endif
-    """
-    bint umiak_multiplies_bf16() nogil
+cdef extern from "processor.h" nogil:
+    bint processor_multiplies_bf16()
 
 cdef extern from "epilogue.h" nogil:
     enum:
@@ -47,8 +40,7 @@ cdef int* WIDTH = [16, 32, 48, 64]
 BLOCKS = 2, 32
 cdef int64_t ONE = 1, NONE = 0
 
-# Libraries multiply bfloat16 at a quarter of the rate of float32 where processors have no instructions for it.
-cdef bint NATIVE_BF16 = umiak_multiplies_bf16()
+cdef bint NATIVE_BF16 = processor_multiplies_bf16()
 
 cdef enum:
     TINY_BF16 = 4096
@@ -659,6 +651,11 @@ cdef class LaunchState(Shapes):
         check(libs)
         if libs & USE_ONEDNN:
             self.self.table = self.shapes(free_program)
+
+
+def native_bfloat16():
+    """Return whether the processor multiplies bfloat16 itself."""
+    return NATIVE_BF16
 
 
 def strip_of(int64_t m, int64_t n, int64_t k):
