@@ -1,4 +1,5 @@
-"""A text where several things are required is refused by name: its letters would count as these."""
+"""A text where several things are required is refused by name: its letters would count as these. So is one where True
+or False is required: "False" is true."""
 
 import io
 
@@ -50,6 +51,7 @@ EAGER = {
     "Subset": lambda: data.Subset([1, 2], "01"),
     "random_split": lambda: data.random_split([1, 2], "11"),
     "Compose": lambda: transforms.Compose("xy"),
+    "stop_gradient": lambda: setattr(paddle.ones([2]), "stop_gradient", "False"),
     "Model.prepare": lambda: paddle.Model(layer()).prepare("sgd"),
 }
 

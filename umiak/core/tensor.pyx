@@ -361,8 +361,12 @@ cdef class Tensor:
         return (self.key & K_NEEDS_GRAD) == 0
 
     @stop_gradient.setter
-    def stop_gradient(self, bint stop):
+    def stop_gradient(self, value):
         cdef Tensor t = self
+        cdef bint stop
+        if isinstance(value, str):                       # "False" is true to Python
+            raise op_error(TypeError, "stop_gradient", "True or False", repr(value))
+        stop = value
         refresh_if_view(t)                               # later it would undo what is set here
         while True:                                      # a leaf is one through its former selves, too
             if stop:
