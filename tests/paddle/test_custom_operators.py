@@ -314,6 +314,28 @@ def test_results_are_as_they_were_declared(case):
             f(paddle.ones([2]) * 2)
 
 
+def test_one_tensor_as_two_written_arguments():
+    """Programs have values, of which two would be written apart: the call is between two graphs."""
+
+    @paddle.library.custom_op("test::doubled_", mutates_args=("xs",))
+    def doubled(xs: list[paddle.Tensor]) -> None:
+        for x in xs:
+            x.scale_(2.0)
+
+    doubled.register_fake(lambda xs: None)
+
+    def f(x):
+        y = x * 1.0
+        doubled([y, y])
+        return y + 1
+
+    x = paddle.ones([2])
+    for call in (f, paddle.jit.to_static(f, full_graph=False)):
+        assert call(x).tolist() == [5.0] * 2
+    with pytest.raises(RuntimeError, match=r"different tensors to write to, got one twice"):
+        paddle.jit.to_static(f, full_graph=True)(x)
+
+
 def test_writes_that_were_not_declared_are_refused():
     operator = paddle.library.custom_op("test::sly", lambda x: x.add_(1.0) * 2, mutates_args=())
     operator.register_fake(lambda x: paddle.empty_like(x))
@@ -346,6 +368,10 @@ REFUSED = {
     "no function": (lambda: paddle.library.custom_op("test::a", 3, mutates_args=()), TypeError, "requires a function"),
     "no schema": (
         lambda: paddle.library.custom_op("test::a", len, mutates_args=(), schema="x"), ValueError, "schema like",
+    ),
+    "a default of another type": (
+        lambda: paddle.library.custom_op("test::a", len, mutates_args=(), schema="(Tensor x, int n='a') -> int"),
+        ValueError, "defaults of their argument's type",
     ),
     "an unknown operator": (lambda: paddle.library.register_fake("test::b", len), ValueError, "a registered operator"),
     "an operator that is not there": (lambda: paddle.ops.test.other, AttributeError, "'test::other' is registered"),

@@ -181,6 +181,8 @@ def _inlined(definition: Definition, args: tuple, parts: Parts) -> Any:
 def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, numbers: tuple) -> Any:
     """A call of the program that is traced."""
     op = definition.op(form, NODE)
+    if len(op.written) > 1 and len({id(tensors[i]) for i in op.written}) < len(op.written):
+        raise DataUnknown(f"[{definition.name}] requires different tensors to write to, got one twice, in a program")
     flows = definition.backward is not None or not current().grad_enabled or all(x.stop_gradient for x in tensors)
     if not flows and not _is_traceable(op, tensors, numbers):
         op = definition.op(form, CONSTANT)

@@ -282,7 +282,12 @@ class CustomOp(Op):
         with Tracer(get_scope() or Scope()) as tracer:
             xs = [tracer.input(m, stop_gradient=True) for m in metas]
             assert self.definition.fake is not None
-            result = self.definition.fake(*self.arguments(xs, ints, floats))
+            try:
+                result = self.definition.fake(*self.arguments(xs, ints, floats))
+            except DataUnknown as error:
+                raise DataUnknown(
+                    f"[{self.name}] requires a function of shapes (register_fake) that reads no data: {error}"
+                ) from error
         for x in listed(result):
             if not isinstance(x, Tensor):
                 self.fail(TypeError, "tensors from register_fake", type(x).__name__)

@@ -290,10 +290,14 @@ def _argument(part: str, name: str, text: str) -> Argument:
                 f"[{name}] requires defaults that are Python's literals, got {default!r} in {text!r}"
             ) from None
     listed, mark = bool(match["listed"]), bool(match["inner"])  # `Tensor?` is optional, `Tensor?[]` has items that are
-    return Argument(
+    argument = Argument(
         words[-1], _WORDS[match["word"]], listed, bool(match["optional"]) or (mark and not listed), mark and listed,
         value, written="!" in (match["alias"] or ""),
     )  # fmt: skip
+    one_for_all = listed and _kind_of(argument.kind, value)  # int[2] size=1
+    if value not in (MISSING, None) and not (one_for_all or argument.takes(value)):
+        raise ValueError(f"[{name}] requires defaults of their argument's type, got {part!r} in {text!r}")
+    return argument
 
 
 # --- signatures ------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from paddle.utils.cpp_extension.placement import rule
 from paddle.utils.cpp_extension.shapes import default_sources, dtypes_of, like, shapes_of
 from paddle.utils.cpp_extension.variables import Variable, attribute, count, flattened, grouped, variable
 from umiak import ops as F
+from umiak.core import python_nodes
 from umiak.core.context import is_tracing, no_grad_guard
 from umiak.core.custom_calls import GradientContext
 from umiak.core.extension import Declaration
@@ -59,6 +60,7 @@ class CppOperator:
             raise self._refused("Outputs and a kernel (SetKernelFn) are required, got none")
         self.is_fixed = not any(v.vector or v.optional for v in self.outputs)
         self._ones = (1,) * len(self.outputs)
+        self._writes_several = len(self.inplace) > 1 or any(self.inputs[i].vector for i in self.inplace.values())
         self.schema = Schema(
             f"{NAMESPACE}::{self.name}", tuple(arguments), ("Tensor",) * len(self.outputs) if self.is_fixed else None
         )
@@ -104,12 +106,11 @@ class CppOperator:
             counts.append(1 if at is None else count(args[at]))
         return tuple(counts)
 
-    def compute(self, *args: Any) -> Any:
-        """The results of the kernel."""
+    def compute(self, *args: Any, copies: dict[int, Tensor] | None = None) -> Any:
+        """The results of the kernel. ``copies``: by identity, where equal operands are one tensor to the caller."""
         counts = self._ones if self.is_fixed else self.counts(args)
         if self.inplace:
             given = list(args)
-            copies: dict[int, Tensor] = {}
             for i in self.inplace.values():
                 given[i] = _copied(args[i], copies)
             args = tuple(given)
@@ -234,7 +235,10 @@ class CppOperator:
 
     def _called(self, *args: Any, **kwargs: Any) -> Any:
         bound = self.schema.bound(args, kwargs)
-        result = self.operator(*bound)
+        if self._writes_several and self._repeats(bound):
+            result = self._called_with_one_twice(bound)
+        else:
+            result = self.operator(*bound)
         counts = self.counts(bound)
         results = grouped([result] if isinstance(result, Tensor) else result, self.outputs, counts)
         for j, i in self.inplace.items():
@@ -243,12 +247,28 @@ class CppOperator:
             results[j] = bound[i]
         return results[0] if len(results) == 1 else results
 
+    def _repeats(self, bound: Sequence[Any]) -> bool:
+        written = flattened([bound[i] for i in self.inplace.values()])
+        return len(set(map(id, written))) < len(written)
 
-def _copied(x: Any, copies: dict[int, Tensor]) -> Any:
-    """Copies of tensors; of one that is passed twice, one."""
+    def _called_with_one_twice(self, bound: Sequence[Any]) -> Any:
+        """A call that writes to one tensor as two arguments, which a program has as two values."""
+        tensors = flattened([x for x in bound if isinstance(x, (Tensor, list, tuple))][: len(self.inputs)])
+        required = f"[{self.name}] requires different tensors to write to, got one twice,"
+        if is_tracing():
+            raise DataUnknown(f"{required} in a program")
+        if self.operator.definition.backward is not None and python_nodes.wants_gradient(tuple(tensors)):
+            raise ValueError(f"{required} where a gradient is wanted")
+        with no_grad_guard():
+            return self.compute(*bound, copies={})
+
+
+def _copied(x: Any, copies: dict[int, Tensor] | None) -> Any:
     if isinstance(x, Tensor):
         if isinstance(x, SymTensor):
             raise DataUnknown("a kernel in C++ reads data")
+        if copies is None:
+            return F.copy(x.detach())
         if id(x) not in copies:
             copies[id(x)] = F.copy(x.detach())
         return copies[id(x)]
