@@ -62,7 +62,8 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
 
 
 def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ...]:
-    """Of nothing, to a shape with a 0: -1 is what the other sizes leave, if there are as many zeros."""
+    """Of nothing, to a shape with a 0: -1 is what the other sizes leave, if there are as many zeros, or if those stay
+    that have a 0."""
     if min(wanted) < -1 or wanted.count(-1) > 1:
         raise op_error(ValueError, op, "sizes of -1 or more, at most one of -1", list(wanted))
     if -1 not in wanted:
@@ -71,11 +72,16 @@ def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ..
         return sizes if 0 in sizes else wanted
     left = math.prod(n for n in x.shape if type(n) is not int or n)
     known = math.prod(n for n in wanted if n > 0)
-    if wanted.count(0) != sum(1 for n in x.shape if type(n) is int and not n) or left % known:
+    if wanted.count(0) == sum(1 for n in x.shape if type(n) is int and not n) and left % known == 0:
+        return tuple(left // known if n == -1 else n for n in wanted)
+    # As for a batch of some: what stays in its place says nothing of the others.
+    kept = {i: x.shape[i] for i, n in enumerate(wanted) if n == 0 and i < x.ndim}
+    left = math.prod(n for i, n in enumerate(x.shape) if i not in kept)
+    if wanted.count(0) != len(kept) or 0 not in kept.values() or not left or left % known:
         raise op_error(
             ValueError, op, f"as many zeros as in {list(x.shape)}, and other sizes that leave one for -1", list(wanted)
         )
-    return tuple(left // known if n == -1 else n for n in wanted)
+    return tuple(left // known if n == -1 else kept.get(i, n) for i, n in enumerate(wanted))
 
 
 def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:

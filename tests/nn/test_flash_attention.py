@@ -554,3 +554,35 @@ def test_refusals_of_types():
         FLASH.calc_reduced_attention_scores(x, x, paddle.ones([1, 1, 128]))
     with pytest.raises(ValueError, match="softmax_lse"):
         FLASH.calc_reduced_attention_scores(x.detach(), x.detach(), paddle.ones([1, 2, 128]))
+
+
+@pytest.mark.parametrize("heads", [(2, 2), (4, 2)])
+@pytest.mark.parametrize("way", ["plain", "weights", "lse", "dropout", "window", "captured"])
+def test_queries_without_keys_are_zeros_with_gradients_of_zeros(heads, way):
+    q, k, v = (paddle.ones([2, n, h, 8]) for n, h in ((3, heads[0]), (0, heads[1]), (0, heads[1])))
+    for x in (q, k, v):
+        x.stop_gradient = False
+    columns = paddle.zeros([1, 1, 0, 2], "int32")
+    calls = {
+        "plain": lambda q, k, v: F.flash_attention.flash_attention(q, k, v)[0],
+        "weights": lambda q, k, v: F.flash_attention.flash_attention(q, k, v, return_softmax=True)[0],
+        "lse": lambda q, k, v: F.flashmask_attention(q, k, v, columns, return_softmax_lse=True),
+        "dropout": lambda q, k, v: F.flashmask_attention(q, k, v, columns, dropout=0.5),
+        "window": lambda q, k, v: F.flashmask_attention(q, k, v, window_size=2, causal=True),
+        "captured": paddle.jit.to_static(lambda q, k, v: F.flash_attention.flash_attention(q, k, v)[0]),
+    }
+    out = calls[way](q, k, v)
+    if way == "lse":
+        out, lse = out
+        assert (lse[:, :, :3].numpy() == -np.inf).all()
+    assert out.shape == [2, 3, heads[0], 8]
+    out.sum().backward()
+    for x in (out, q.grad, k.grad, v.grad):
+        assert not x.any()
+
+
+def test_weights_of_rows_that_a_sequence_does_not_have_are_zeros():
+    x, ends = paddle.ones([3, 1, 4]), paddle.to_tensor([0, 1, 3])
+    x.stop_gradient = False
+    _, weights = F.flash_attention.flash_attn_unpadded(x, x, x, ends, ends, 2, 2, 0.5, return_softmax=True)
+    assert weights[:, 0].tolist() == [[[1.0, 0.0], [0.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]]]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
+from paddle.framework.dtype import get_default_dtype
 from paddle.incubate.nn.functional.multi_transformer import fused_multi_transformer
 from paddle.incubate.nn.functional.transformers import need_one_process
 from paddle.nn.initializer.initializers import Constant
@@ -135,6 +136,7 @@ class FusedMultiTransformer(Layer):
         heads = [3, num_heads] if gqa_group_size <= 0 else [num_heads + 2 * gqa_group_size]
         qkv = [*heads, self.head_dim]
         between = dim_feedforward * (2 if activation.endswith("glu") else 1)
+        self._dtype = get_default_dtype()
         norm_dtype = "float32" if norm_type == "layernorm" else self._dtype
 
         weight = [*qkv, embed_dim] if trans_qkvw else [embed_dim, *qkv]

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.nn.functional.attention_call import NO_DROPOUT, attend, dropout_of, visible_pairs, weighted_values
+from paddle.nn.functional.attention_call import NO_DROPOUT, attend, dropout_of, visible_pairs
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -81,8 +81,6 @@ def scaled_dot_product_attention(
         return attend(query, key, value, attn_mask, is_causal, scale, dropout)
     except (AttributeError, IndexError, ValueError):
         need_heads(query, key, value)
-        if key.shape[1] == value.shape[1] == 0 and key.shape[2] == value.shape[2] != 0:
-            return weighted_values(query, key, value, None, scale or 1.0, dropout)[0]
         raise
 
 

@@ -78,9 +78,14 @@ def attend(
     """The result of attention; operands are ``[batch, sequence, heads, dim]``."""
     if ACCUMULATION.value != "auto" and (wide := widened(query, key, value, mask)) is not None:
         return wide.rounded(attend(*wide.operands, causal, scale, dropout))
-    if not dropout.p:
+    if dropout.p:
+        return attend_with_lse(query, key, value, mask, causal, scale, dropout)[0]
+    try:
         return apply(_ATTENTION[bool(causal)], (query, key, value, mask), (scale,))
-    return attend_with_lse(query, key, value, mask, causal, scale, dropout)[0]
+    except ValueError:
+        if not _has_no_keys(key, value):
+            raise
+    return _of_no_keys(query, key, value)[0]
 
 
 def attend_with_lse(
@@ -93,7 +98,12 @@ def attend_with_lse(
         return wide.rounded(out), wide.rounded_sums(lse), drawn
     operands = (query, key, value, mask, blocks)
     if not dropout.p:
-        out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
+        try:
+            out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
+        except ValueError:
+            if not _has_no_keys(key, value):
+                raise
+            out, lse = _of_no_keys(query, key, value)
         return out, lse, (0, 0)
 
     def run(seed: Any, offset: Any) -> Any:
@@ -102,8 +112,24 @@ def attend_with_lse(
     def evaluated(*operands: Any) -> Tensor:
         return F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)[0]
 
+    if _has_no_keys(key, value):
+        return *_of_no_keys(query, key, value), (0, 0)
     (out, lse), drawn = _drawn(query, key, dropout, run)
     return when_evaluated(out, evaluated, *operands), lse, drawn
+
+
+def _has_no_keys(key: Tensor, value: Tensor) -> bool:
+    """Of which the engine's op makes nothing, since its tiles have a key at least."""
+    if key.ndim != 4 or value.ndim != 4 or type(key.shape[1]) is not int or key.shape[1]:
+        return False
+    return key.shape[:3] == value.shape[:3] and bool(key.shape[2])
+
+
+def _of_no_keys(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Zeros, with gradients of zeros, and sums of nothing."""
+    out, _ = weighted_values(query, key, value, None, 1.0)
+    shape = (query.shape[0], query.shape[2], query.shape[1])
+    return out, create_on(query.place, F.full, -math.inf, query.dtype.compute, shape)
 
 
 def padded_lse(lse: Tensor) -> Tensor:

@@ -489,6 +489,8 @@ def calc_reduced_attention_scores(query: Tensor, key: Tensor, softmax_lse: Tenso
         got = ", ".join(str(list(x.shape)) for x in (query, key, softmax_lse))
         raise op_error(ValueError, op_name, "heads that fit, and softmax_lse [batch, heads, queries or more]", got)
     wide = query.dtype.compute
+    if type(keys) is int and not keys:
+        return create_on(query.place, F.full, 0.0, dtype=wide, shape=(batch, heads, 1, 0))
     q, k = (F.cast(x, dtype=wide) for x in (query, key))
     k = k if heads == key_heads else F.repeat_interleave(k, axis=2, repeats=heads // key_heads)
     lse = F.cast(F.slice(softmax_lse, axes=(2,), starts=(0,), sizes=(queries,), steps=(1,)), dtype=wide)

@@ -64,7 +64,7 @@ def flashmask_attention(
         dropout: the probability that a weight is dropped in training, from 0 to 1.
         causal: query i sees keys 0 to ``keys - queries + i`` at most.
         window_size: instead of indices, how many keys before its own place (and, if not causal, behind it) a query
-            sees: one number for both, or two.
+            sees: one number for both, or two. The place of query i is key i, whatever the lengths.
         return_softmax_lse: return the log-sum-exp of the scores, too.
         return_seed_offset: return the seed and the offset that dropout drew from, too; 0 and 0 without dropout.
         fixed_seed_offset: two integers, the seed and the offset of the random numbers that dropout draws; by default

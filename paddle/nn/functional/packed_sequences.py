@@ -77,7 +77,8 @@ def _sequences(op_name: str, side: str, given: Given) -> Sequences:
     lengths = F.sub(high, low)
     if used is not None:
         arg_name = f"seqused_{side}"
-        if list(need_tensor(used, op_name, arg_name).shape) != [n] or not used.dtype.is_integer:
+        need_tensor(used, op_name, arg_name)
+        if used.ndim != 1 or not used.dtype.is_integer or not dim.eq(used.shape[0], n):
             got = f"{used.dtype.name} of shape {list(used.shape)}"
             raise op_error(ValueError, op_name, f"{arg_name} as integers [{n}]", got)
         _need_within(op_name, arg_name, used, ends)
@@ -158,8 +159,9 @@ def causal_columns_of(rows: Sequences, n_rows: Any, left: int | None) -> Tensor:
 
 def beside(x: Tensor, rows: Sequences) -> Tensor:
     """Sequences of ``x [total, heads, dim]`` as ``[batch, most, heads, dim]``, with zeros behind the shorter ones."""
+    zero_row = create_on(x.place, F.full, 0, x.dtype, (1, *x.shape[1:]))  # what all read where there are no rows
     at = F.add(F.unsqueeze(rows.starts, axes=(1,)), counter(rows.most, rows.starts))
-    got = F.take(x, F.minimum(at, x.shape[0] - 1), axis=0)
+    got = F.take(F.concat([x, zero_row], axis=0), F.minimum(at, x.shape[0]), axis=0)
     here = F.lt(counter(rows.most, rows.starts), F.unsqueeze(rows.lengths, axes=(1,)))
     return F.where(F.unsqueeze(here, axes=(2, 3)), got, 0.0)
 
@@ -180,13 +182,15 @@ def only_counted(x: Tensor, rows: Sequences) -> Tensor:
 
 
 def visible(queries: Sequences, keys: Sequences, left: int | None, right: int | None) -> Tensor:
-    """``[batch, 1, queries or 1, keys]``: which keys a query sees, of sequences side by side."""
+    """``[batch, 1, queries, keys]``: which keys a query sees, of sequences side by side."""
     j = F.unsqueeze(counter(keys.most, keys.starts), axes=(0, 1, 2))
     seen = F.lt(j, F.unsqueeze(keys.lengths, axes=(1, 2, 3)))
+    i = F.unsqueeze(counter(queries.most, queries.starts), axes=(0, 1, 3))
+    seen = F.logical_and(seen, F.lt(i, F.unsqueeze(queries.lengths, axes=(1, 2, 3))))
     if left is None and right is None:
         return seen
     own = F.unsqueeze(F.sub(keys.lengths, queries.lengths), axes=(1, 2, 3))
-    own = F.add(own, F.unsqueeze(counter(queries.most, queries.starts), axes=(0, 1, 3)))
+    own = F.add(own, i)
     if left is not None:
         seen = F.logical_and(seen, F.ge(j, F.sub(own, left)))
     if right is not None:

@@ -266,3 +266,14 @@ def test_a_full_cache_is_refused(rng):
         with pytest.raises(ValueError, match=r"at most 6 tokens|a column for each position"):
             fused_multi_transformer(x, **w, cache_kvs=caches, time_step=paddle.to_tensor([6]), **changes)
     assert not any(c.any() for c in caches)
+
+
+def test_a_layer_of_the_default_dtype():
+    paddle.set_default_dtype("float64")
+    try:
+        layer = paddle.incubate.nn.FusedMultiTransformer(4, 2, 8, num_layers=1)
+    finally:
+        paddle.set_default_dtype("float32")
+    assert {str(p.dtype) for p in layer.qkv_weights} == {"paddle.float64"}
+    assert {str(p.dtype) for p in layer.ln_scales} == {"paddle.float32"}
+    assert layer(paddle.ones([1, 3, 4], "float64")).dtype == paddle.float64

@@ -89,7 +89,8 @@ def fused_moe(
     weights, chosen = _chosen(scores, experts.number, moe_topk, group_moe)
     if norm_topk_prob:
         weights = F.div(weights, F.sum(weights, axes=(1,), keepdim=True))
-    together = capture_of() is not None or current().trace or type(tokens.shape[0]) is not int
+    # Of no tokens no expert is chosen, but all have a gradient.
+    together = capture_of() is not None or current().trace or type(tokens.shape[0]) is not int or not tokens.shape[0]
     made = _by_all(tokens, weights, chosen, experts) if together else _by_chosen(tokens, weights, chosen, experts)
     return F.reshape(made, shape=(batch, length, width))
 
@@ -192,8 +193,6 @@ def _by_chosen(tokens: Tensor, weights: Tensor, chosen: Tensor, experts: _Expert
         if count:
             parts.append(experts(e, rows[start : start + count]))
         start += count
-    if not parts:
-        return F.copy(tokens)
     return moe_combine(F.concat(parts, axis=0), weights, F.reshape(place, shape=(n, k)))
 
 

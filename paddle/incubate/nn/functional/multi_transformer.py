@@ -17,12 +17,11 @@ from paddle.incubate.nn.functional.decode_attention import (
     rotate,
 )
 from paddle.incubate.nn.functional.dropouts import need_mode
-from paddle.incubate.nn.functional.norms import fused_rms_norm
+from paddle.incubate.nn.functional.norms import fused_layer_norm, fused_rms_norm
 from paddle.incubate.nn.functional.sequence_attention import lengths, variable_length_memory_efficient_attention
 from paddle.incubate.nn.functional.transformers import need_one_process
 from paddle.nn.functional.attention import scaled_dot_product_attention
 from paddle.nn.functional.common import dropout
-from paddle.nn.functional.norm import layer_norm
 from paddle.nn.layer.transformer import _convert_attention_mask
 from paddle.tensor._args import create_on, fraction
 from umiak import ops as F
@@ -194,7 +193,7 @@ def fused_multi_transformer(
         def norm(y: Tensor, scale: Tensor, bias: Tensor | None) -> Tensor:
             if norm_type == "rmsnorm":
                 return fused_rms_norm(y, scale, bias, epsilon, 2)[0]
-            return layer_norm(y, y.shape[-1], scale, bias, epsilon)
+            return fused_layer_norm(y, scale, bias, epsilon, begin_norm_axis=2)[0]
 
         def join(residual: Tensor, y: Tensor) -> Tensor:
             return F.add(residual if residual_alpha == 1.0 else F.mul(residual, float(residual_alpha)), drop(y))

@@ -8,6 +8,7 @@ from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._levels import as_levels
 from paddle.tensor._args import InternedOps, axis_of, create_on
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -33,7 +34,7 @@ def _fitted(op_name: str, v: Tensor | None, x: Tensor, axis: int, arg_name: str)
         if not (flat and dim.eq(v.shape[0], count)):
             raise op_error(ValueError, op_name, f"{arg_name} of shape {own} or [{count}]", list(v.shape))
         v = F.reshape(v, shape=own)
-    return v
+    return cast(v, dt.float64) if x.dtype is dt.float64 and v.dtype is dt.float32 else v
 
 
 def _summed(op_name: str, x: Tensor, bias: Tensor | None, residual: Tensor | None, alpha: float, axis: int) -> Tensor:
