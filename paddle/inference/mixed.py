@@ -11,7 +11,7 @@ from typing import Any
 from paddle._public import public
 from paddle.inference import loading
 from paddle.inference.arguments import _names
-from paddle.inference.config import Config
+from paddle.inference.config import Config, _file
 from paddle.inference.kinds import NARROW, PlaceType, PrecisionType, _required
 from paddle.inference.preparing import FOLDING, around_runs, optimise
 from paddle.static.executor import Executor
@@ -75,7 +75,7 @@ def convert_to_mixed_precision(
         raise op_error(ValueError, op_name, "PrecisionType.Half or PrecisionType.Bfloat16", mixed_precision)
     if unknown := set(kwargs) - {"white_list"}:
         raise op_error(TypeError, op_name, "the keyword white_list", sorted(unknown))
-    config = Config(model_file, params_file)
+    config = Config(_file(op_name, model_file), params_file)
     config.exp_enable_mixed_precision_ops(_names(op_name, "operators as white_list", kwargs.get("white_list", ())))
     config.exp_disable_mixed_precision_ops(_names(op_name, "operators as black_list", black_list))
     with around_runs(config):

@@ -307,6 +307,7 @@ def test_a_converted_model_without_parameters_has_the_file_that_was_named(tmp_pa
         ({"mixed_precision": "half"}, TypeError, "a member of PrecisionType"),
         ({"backend": 0}, TypeError, "a member of PlaceType"),
         ({"grey_list": set()}, TypeError, "the keyword white_list"),
+        ({"model_file": "/nowhere"}, FileNotFoundError, r"\[convert_to_mixed_precision\] requires a file '/nowhere'"),
     ],
 )
 def test_conversions_that_are_refused(saved, tmp_path, change, kind, message):
