@@ -165,14 +165,18 @@ class Parameter(Tensor):
         self._init_func = None
 
     def after_initialization(self, change: Callable[[Parameter], Any]) -> None:
-        """Change the values as soon as there are any: now, or at the end of ``initialize``.
+        """Change the values as soon as there are any: now, in the startup program, or at the end of ``initialize``.
 
         Args:
             change: called with the parameter.
         """
         if self._is_initialized():
+            tracer = capture_of()
             with no_grad_guard():
-                change(self)
+                if tracer is not None and tracer.static:
+                    current().state.values[NEW_VARIABLE](self, change)
+                else:
+                    change(self)
             return
         function = self._init_func
 

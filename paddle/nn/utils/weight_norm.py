@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
+from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.layer.layers import Layer
 from umiak import ops as F
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 
@@ -32,10 +35,10 @@ class _WeightNorm:
         object.__setattr__(layer, self.name, self.weight(layer))
 
 
-def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:
-    parameter = Parameter(F.copy(value.detach()), trainable=like.trainable)
-    parameter.name = like.name + suffix
-    return parameter
+def _parameter(shape: Sequence[int], value: Callable[[], Tensor], like: Parameter, suffix: str) -> Parameter:
+    """A parameter that begins with ``value()``, which static mode records in the startup program."""
+    attr = ParamAttr(trainable=like.trainable)
+    return Parameter.create(shape, like.dtype, like.name + suffix, attr, lambda p: assign(p, value()), like.place)
 
 
 @public("paddle.nn.utils")
@@ -80,9 +83,10 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     dim = -1 if dim is None else dim + weight.ndim if dim < -1 else dim
     hook = _WeightNorm(name, dim)
     del layer._parameters[name]
-    lengths = F.reshape(_lengths(weight, dim), shape=(weight.shape[dim],) if dim >= 0 else ())
-    layer.add_parameter(name + "_v", _parameter(weight, weight, "_v"))
-    layer.add_parameter(name + "_g", _parameter(lengths, weight, "_g"))
+    shape = (weight.shape[dim],) if dim >= 0 else ()
+    lengths = _parameter(shape, lambda: F.reshape(_lengths(weight, dim), shape=shape), weight, "_g")
+    layer.add_parameter(name + "_v", _parameter(weight.shape, lambda: weight, weight, "_v"))
+    layer.add_parameter(name + "_g", lengths)
     hook(layer, ())
     layer._weight_norm_handle = layer.register_forward_pre_hook(hook)
     return layer
