@@ -115,6 +115,7 @@ class PyLayer:
 
     Subclass it with static methods ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, and call ``apply``.
     ``backward`` gets a gradient for each tensor output and returns one for each tensor input, None where there is none.
+    As in PyTorch, it may also return one for each argument, None for those that are no tensors.
 
     Raises:
         NotImplementedError: a method that the subclass does not define.
@@ -204,7 +205,12 @@ class PyLayer:
                 outputs[i] = o.detach()
         tracked = [i for i in positions if id(outputs[i]) not in fixed and _differentiable(outputs[i])]
         if tracked:
-            run = _backward(cls, ctx, inputs, [outputs[i] for i in positions], [positions.index(i) for i in tracked])
+            of_tensors = None
+            if len(args) + len(kwargs) > len(inputs):
+                of_tensors = [isinstance(a, Tensor) for a in (*args, *kwargs.values())]
+            run = _backward(
+                cls, ctx, inputs, [outputs[i] for i in positions], [positions.index(i) for i in tracked], of_tensors
+            )
             node = python_nodes.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
             if ctx.container is not None:
                 ctx.container = tuple(
@@ -228,9 +234,17 @@ def _zeros(shape: tuple, dtype: Any, place: Any) -> Tensor:
 
 
 def _backward(
-    cls: type[PyLayer], ctx: PyLayerContext, inputs: list[Tensor], outputs: list[Tensor], tracked: list[int]
+    cls: type[PyLayer],
+    ctx: PyLayerContext,
+    inputs: list[Tensor],
+    outputs: list[Tensor],
+    tracked: list[int],
+    of_tensors: list[bool] | None,
 ) -> Callable:
-    """The gradient function of one call. It keeps shapes, not tensors: those would tie the outputs to themselves."""
+    """The gradient function of one call. It keeps shapes, not tensors: those would tie the outputs to themselves.
+
+    ``of_tensors``: for each argument whether it is a tensor, where not all are.
+    """
     metas = [(tuple(o.shape), o.dtype, o.place) for o in outputs]
     dtypes = [x.dtype for x in inputs]
     stops = [x.stop_gradient for x in inputs]
@@ -253,6 +267,9 @@ def _backward(
             for i, g in zip(needed, grads_in):
                 spread[i] = g
             grads_in = spread
+        elif of_tensors is not None and len(grads_in) == len(of_tensors) and sum(of_tensors) == len(stops):
+            if all(g is None for g, of_tensor in zip(grads_in, of_tensors) if not of_tensor):
+                grads_in = [g for g, of_tensor in zip(grads_in, of_tensors) if of_tensor]
         if len(grads_in) != len(stops):
             raise op_error(
                 ValueError,

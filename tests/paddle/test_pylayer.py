@@ -361,3 +361,33 @@ def test_a_saved_tensor_that_is_written_to_after_a_change_of_shape_is_refused():
     x.add_(1.0)
     with pytest.raises(RuntimeError, match="modified in place"):
         y.sum().backward()
+
+
+@pytest.mark.parametrize("graph", [None, False, True])
+def test_a_gradient_for_each_argument_as_in_pytorch(graph):
+    class Scaled(paddle.autograd.PyLayer):
+        @staticmethod
+        def forward(ctx, x, factor, y, name=None):
+            ctx.factor = factor
+            return x * factor + y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor, None, grad, None
+
+    class Wrong(Scaled):
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, grad, grad, None
+
+    def f(layer, x, y):
+        return (layer.apply(x, 3.0, y, "name") ** 2).sum()
+
+    call = f if graph is None else paddle.jit.to_static(f, full_graph=graph)
+    x, y = (paddle.to_tensor([a, 2.0], stop_gradient=False) for a in (1.0, 3.0))
+    for _ in range(2):
+        gx, gy = paddle.grad(call(Scaled, x, y), [x, y])
+        assert gy.tolist() == [12.0, 16.0]
+        assert gx.tolist() == [36.0, 48.0]
+    with pytest.raises(ValueError, match=r"requires 2 gradients from backward, one for each tensor input, got 4"):
+        paddle.grad(call(Wrong, x, y), [x, y])

@@ -29,6 +29,7 @@ NAMES = list(STORED["kernels"])
 # Ops with a kernel that spills on some architecture: decompositions keep much in each thread.
 SPILLING = {"eig", "eigh", "eigvalsh", "histogram", "lstsq", "scatter_nd", "slogdet", "svd"}
 MOST_SPILLED = 128  # bytes, stored and loaded
+MOST_SPILLED_WHEN_FUSED = 8  # one number, in a row kernel of float64 with six operands
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -89,6 +90,7 @@ def test_kernels_of_all_ops_are_assembled(of_ops, arch):
     with ThreadPoolExecutor(2) as pool:
         used = list(pool.map(lambda kernel: ptx_usage.assembled(kernel[1], arch), of_ops))
     assert max(u.registers for u in used) <= 128
-    spilling = {re.split("_(?:map|row)_", name)[0] for (name, _), u in zip(of_ops, used) if u.spills}
-    assert spilling <= SPILLING
+    names = [re.split("_(?:map|row)_", name)[0] for name, _ in of_ops]
+    assert {n for n, u in zip(names, used) if u.spills and n != "fused"} <= SPILLING
+    assert max(u.spills for n, u in zip(names, used) if n == "fused") <= MOST_SPILLED_WHEN_FUSED
     assert max(u.spills for u in used) <= MOST_SPILLED
