@@ -231,8 +231,7 @@ def _loop(
     """
     op, body = o.op, o.regions[-1]
     n = op.carried
-    sliced = op.sliced if type(op) is Scan else 0
-    length, index = o.params[:2]
+    length = o.params[0]
     if type(op) is Scan:
         results = list(range(len(grads)))
     else:
@@ -245,12 +244,36 @@ def _loop(
     wrt = sorted(wanted)
     stacks = [(k, of[k]) for k, g in enumerate(grads) if g is not None and k in of and of[k] >= n]
     half = _Half(tracer, o, body, wrt, [*(j for j in wrt if j < n), *(j for _, j in stacks)], derivative)
-    d = half.d
-    outputs, base = half.outputs, d.forward.body
-    result_of = {j: o.results[k] for k, j in of.items()}
-
+    base = half.d.forward.body
     growing = _Growing(o, half) if type(op) is While and (op.grown or op.ragged) else None
-    # What is saved: constants as they are, slices as the operand that they are of, everything else as a stack.
+    where, yielded = _saved(o, half, {j: o.results[k] for k, j in of.items()})
+    if growing is not None:
+        return growing.gradients(tracer, needs, grads, wrt, where, yielded, stacks)
+    if type(op) is While and not (yielded or stacks or any(kind == "slice" for kind, _ in where)):
+        # Something whose size says how often the loop ran.
+        with tracer.region() as (scratch, _):
+            yielded.append(F.full(False, shape=(), dtype=dt.bool).value)
+        base.operations += scratch.operations
+    own = []
+    if yielded:
+        base.outputs += yielded
+        metas = [Meta((length, *v.meta.shape), v.meta.dtype) for v in yielded]
+        own = _extend(tracer, o, [*o.regions[:-1], base], yielded, metas)
+    given = [("slice", own[x]) if kind == "own" else (kind, x) for kind, x in where]
+    given += [("carried", j) for j in wrt if j < n and j in half.present]
+    given += [("slice", grads[k].value) for k, j in stacks if j in half.present]  # type: ignore[union-attr]
+    return _backward_scan(tracer, o, half, needs, grads, wrt, given, own)
+
+
+def _sliced(o: Operation) -> int:
+    return o.op.sliced if type(o.op) is Scan else 0
+
+
+def _saved(o: Operation, half: _Half, result_of: dict[int, Value]) -> tuple[list[tuple[str, Any]], list[Value]]:
+    """What the forward loop saves: constants as they are, slices as the operand that they are of, everything else as a
+    stack. Returns where each is, and what the body yields for it besides its outputs, which stay what they are.
+    """
+    n, outputs, base = o.op.carried, half.outputs, half.d.forward.body
     extra: list[Value] = list(base.outputs[outputs:])  # type: ignore[arg-type]
     base.outputs = base.outputs[:outputs]
     kept: dict[int, int] = {}  # by identity, what the body yields besides -> which of these it is
@@ -263,35 +286,37 @@ def _loop(
         return "own", kept[id(v)]
 
     where: list[tuple[str, Any]] = []
-    for kind, i in d.saved:
+    for kind, i in half.d.saved:
         if kind == "input":
             if i < n:
                 where.append(stack(base.arguments[i]))
             else:
-                where.append(("slice" if i < n + sliced else "invariant", o.operands[i]))
+                where.append(("slice" if i < n + _sliced(o) else "invariant", o.operands[i]))
         elif i < n:
             where.append(stack(base.outputs[i]))  # type: ignore[arg-type]
         elif i < outputs:
             where.append(("slice", result_of[i]))
         else:
             where.append(stack(extra[i - outputs]))
-    counts = yielded or stacks or any(kind == "slice" for kind, _ in where)
-    if growing is None and type(op) is While and not counts:
-        # Something whose size says how often the loop ran.
-        with tracer.region() as (scratch, _):
-            stack(F.full(False, shape=(), dtype=dt.bool).value)
-        base.operations += scratch.operations
-    if growing is not None:
-        return growing.gradients(tracer, needs, grads, wrt, where, yielded, stacks)
-    own = []
-    if yielded:
-        base.outputs += yielded
-        metas = [Meta((length, *v.meta.shape), v.meta.dtype) for v in yielded]
-        own = _extend(tracer, o, [*o.regions[:-1], base], yielded, metas)
-    given = [("slice", own[x]) if kind == "own" else (kind, x) for kind, x in where]
-    given += [("carried", j) for j in wrt if j < n and j in half.present]
-    given += [("slice", grads[k].value) for k, j in stacks if j in half.present]  # type: ignore[union-attr]
+    return where, yielded
 
+
+def _backward_scan(
+    tracer: Tracer,
+    o: Operation,
+    half: _Half,
+    needs: Sequence[bool],
+    grads: Sequence[SymTensor | None],
+    wrt: Sequence[int],
+    given: Sequence[tuple[str, Any]],
+    own: Sequence[Value],
+) -> list[Any]:
+    """The gradients of the operands by a scan in reverse. ``given``: what the body of the gradient reads, and how it is
+    found; ``own``: the stacks of the forward loop.
+    """
+    op = o.op
+    n, sliced = op.carried, _sliced(o)
+    length, index = o.params[:2]
     carried = [j for j in wrt if j < n]
     constants = [i for i in wrt if i >= n + sliced]
     slices, _ = _distinct([*(x for kind, x in given if kind == "slice"), *own])
