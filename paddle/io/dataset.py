@@ -11,7 +11,7 @@ from typing import Any
 import paddle
 from paddle._public import public
 from umiak.util.arguments import several
-from umiak.util.errors import op_error
+from umiak.util.errors import ShapeError, op_error
 
 
 class NoLengthError(TypeError, ValueError, RuntimeError):
@@ -106,7 +106,7 @@ class TensorDataset(Dataset):
             raise ValueError("[TensorDataset] requires at least one tensor, got none")
         sizes = [t.shape[0] for t in tensors]
         if len(set(sizes)) > 1:
-            raise ValueError(f"[TensorDataset] requires tensors with the same first dim, got {sizes}")
+            raise op_error(ShapeError, "TensorDataset", "tensors with the same first dim", sizes)
         self.tensors = tensors
 
     def __getitem__(self, index: int) -> tuple:

@@ -74,6 +74,7 @@ def test_shuffling_follows_numpys_seed():
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
+        (lambda: io.TensorDataset([paddle.ones([3]), paddle.ones([2])]), AssertionError),
         (lambda: io.DataLoader(Rows(), batch_size=0), ValueError),
         (lambda: io.DataLoader(Stream(), shuffle=True), ValueError),
         (lambda: io.DataLoader(Stream(), batch_sampler=[[0]]), ValueError),
