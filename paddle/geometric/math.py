@@ -52,8 +52,8 @@ def segment_sum(data: Tensor, segment_ids: Tensor, name: str | None = None) -> T
         IndexError: an id is negative.
 
     Note:
-        The result's size is data, so a captured function cannot call this; ``send_u_recv`` with an ``out_size`` it can,
-        and a static program, which tests no order.
+        The result's size is data: a captured function calls this between two graphs, unlike ``send_u_recv`` with an
+        ``out_size``. One graph (``full_graph=True``) and static programs have it, and test no order.
 
     Example:
         >>> import paddle

@@ -299,9 +299,9 @@ def equal_shapes(a: Sequence[Any], b: Sequence[Any]) -> bool:
 
 
 def reads_numbers() -> bool:
-    """Is a static program recorded, where numbers that data decide are symbols?"""
+    """Are numbers that data decide symbols, in a program that is recorded as a whole?"""
     tracer = capture_of()
-    return tracer is not None and tracer.static
+    return tracer is not None and tracer.whole
 
 
 def _symbol(x: Tensor, least: int | None) -> Any:

@@ -461,7 +461,8 @@ def where_masked(x: Tensor, mask: Tensor, v: Tensor, add: bool = False) -> _Call
     """
     rest = tuple(x.shape[mask.ndim :])
     while v.ndim > len(rest):
-        if v.shape[0] != 1:
+        n = v.shape[0]
+        if (type(n) is Sym and not n.hinted) or n != 1:
             return None
         v = F.reshape(v, tuple(v.shape[1:]))
     if rest:

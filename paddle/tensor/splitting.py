@@ -21,6 +21,8 @@ from umiak.core.context import current, no_grad_guard
 from umiak.core.eager import apply, apply1
 from umiak.core.python_nodes import python_node
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.sym import Sym
 from umiak.ir.tracer import alias
 
 _SLICE = InternedOps(F.Slice)
@@ -30,12 +32,16 @@ _SQUEEZE = InternedOps(F.Squeeze)
 def _sections(n: int, parts: Any, op: str) -> tuple[int, ...]:
     """Sizes of the parts of a dim of size ``n``, from their number or from sizes of which one may be -1."""
     if isinstance(parts, (list, tuple)) or (isinstance(parts, Tensor) and parts.ndim):
-        sizes = list(integers(parts, op, "sizes"))
-        if sizes.count(-1) > 1:
+        sizes: list[Any] = list(integers(parts, op, "sizes"))
+        rest = [i for i, s in enumerate(sizes) if type(s) is int and s == -1]
+        if len(rest) > 1:
             raise op_error(ValueError, op, "at most one size of -1", sizes)
-        if -1 in sizes:
-            sizes[sizes.index(-1)] = n - sum(sizes) - 1
-        if sum(sizes) != n or any(s < 0 for s in sizes):
+        if rest:
+            sizes[rest[0]] = n - sum(sizes) - 1
+        if any(type(s) is Sym for s in sizes):
+            for condition in (sum(sizes) == n, *(s >= 0 for s in sizes)):
+                dim.require(condition, f"[{op}] requires sizes that add up to {n}, got {sizes}")
+        elif sum(sizes) != n or any(s < 0 for s in sizes):
             raise op_error(
                 ValueError, op, f"sizes that add up to {n}", parts if isinstance(parts, (list, tuple)) else sizes
             )
@@ -149,7 +155,8 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
     k = axis_of(axis, need_tensor(x, op).ndim, op)
     n = x.shape[k]
     if isinstance(num_or_indices, (list, tuple)):
-        cuts = [min(max(i + n if i < 0 else i, 0), n) for i in integers(num_or_indices, op, "indices")]
+        indices = integers(num_or_indices, op, "indices")
+        cuts = [dim.minimum(dim.maximum(dim.where(i < 0, i + n, i), 0), n) for i in indices]
         starts, ends = [0, *cuts], [*cuts, n]
     else:
         count = integer(num_or_indices, op, "the number of parts")
@@ -159,8 +166,8 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
         ends = [size * (i + 1) + min(i + 1, longer) for i in range(count)]
         starts = [0, *ends[:-1]]
         return _parts(x, k, tuple(b - a for a, b in zip(starts, ends, strict=True)))
-    sizes = [max(b - a, 0) for a, b in zip(starts, ends, strict=True)]
-    return [F.slice(x, (k,), (min(a, n),), (s,), (1,)) for a, s in zip(starts, sizes, strict=True)]
+    sizes = [dim.maximum(b - a, 0) for a, b in zip(starts, ends, strict=True)]
+    return [F.slice(x, (k,), (dim.minimum(a, n),), (s,), (1,)) for a, s in zip(starts, sizes, strict=True)]
 
 
 @public

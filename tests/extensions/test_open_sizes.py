@@ -99,6 +99,15 @@ def test_static_programs(ops, programs, rng, tmp_path, function):
 
 
 @pytest.mark.parametrize("function", FAMILIES, ids=lambda f: f.__name__)
+def test_one_graph(ops, rng, function):
+    graph = paddle.jit.to_static(lambda x: function(ops, x), full_graph=True)
+    for n in SIZES:
+        x = paddle.to_tensor(array(rng, n), stop_gradient=False)
+        loss, y = graph(x)
+        same([v.numpy() for v in (loss, y, paddle.grad(loss, x)[0])], eagerly(ops, function, x.numpy()))
+
+
+@pytest.mark.parametrize("function", FAMILIES, ids=lambda f: f.__name__)
 def test_saved_layers_are_trained_on(ops, rng, tmp_path, function):
     class Model(paddle.nn.Layer):
         def __init__(self):

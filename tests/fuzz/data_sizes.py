@@ -1,9 +1,10 @@
-"""Random functions in which data decide sizes, saved as files, against the same as it was written:
+"""Random functions in which data decide sizes, as one graph and saved as files, against the same as it was written:
 ``python -m tests.fuzz.data_sizes 0 300`` runs that of 300 seeds.
 
 A seed gives a function of rows ``x``: rows that are selected, branches on how many there are, whose ways leave other
-numbers of them, loops that count them. It is saved, loaded, and run by a predictor, a clone of it and ONNX Runtime, for
-inputs of which none, some or all rows are selected. A failure is printed with the function.
+numbers of them, loops that count them. It is called as one graph, with its first and second gradients, and saved,
+loaded, and run by a predictor, a clone of it and ONNX Runtime, for inputs of which none, some or all rows are selected.
+A failure is printed with the function.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 WIDTH = 4
 SELECTED = ["x[x[:, 0] > 0.25]"]
-WAYS = ("loaded", "predicted", "exported")
+WAYS = ("one graph", "loaded", "predicted", "exported")
+MOST_CAPTURES = 4  # for all sizes and data: of a fixed size, of any other, of 1, and once more where a size steers
 
 
 class Text:
@@ -162,6 +164,36 @@ def same(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> bool:
     return all(a.shape == b.shape and np.allclose(a, b, 1e-4, 1e-4) for a, b in zip(found, wanted, strict=True))
 
 
+def with_gradients(function: Callable[..., Any], x: np.ndarray, history: bool) -> list[np.ndarray]:
+    """Results, and of a sum over them the gradient and the gradient of its square, as far as there are."""
+    given = paddle.to_tensor(x, stop_gradient=not history)
+    results = function(given)
+    found = [numbers(y) for y in results]
+    losses = [(y * y).sum() for y in results if not y.stop_gradient]
+    if losses:
+        (g,) = paddle.grad(sum(losses), [given], create_graph=True)
+        found.append(numbers(g))
+        h = None if g.stop_gradient else paddle.grad((g * g).sum(), [given], allow_unused=True)[0]
+        found += [] if h is None else [numbers(h)]
+    return found
+
+
+def called(function: Callable[..., Any], seed: int, tally: Counter[str]) -> str | None:
+    """What is wrong with calls of it as one graph."""
+    graph = paddle.jit.to_static(function, full_graph=True)
+    for history in (True, False):
+        before = graph.get_traced_count()
+        for x in inputs(seed):
+            found, wanted = with_gradients(graph, x, history), with_gradients(function, x, history)
+            if len(found) != len(wanted) or not same(found, wanted):
+                return f"one graph, seed {seed}: of\n{x}\ncomes\n{found}\nand not\n{wanted}"
+        if graph.get_traced_count() - before > MOST_CAPTURES:
+            return f"one graph, seed {seed}: {graph.get_traced_count() - before} captures"
+    tally["one graph"] += 1
+    tally["as written for some data"] += bool(graph.fallbacks)
+    return None
+
+
 def session(prefix: str) -> Callable[..., Sequence[Any]] | None:
     """The model of inputs ``x`` and ``y``, or of one of them, in ONNX Runtime; None if ONNX cannot say it."""
     import onnxruntime
@@ -192,8 +224,13 @@ def check(
     text = written(seed) if text is None else text
     function = function_of(text, seed)
     wanted = [[numbers(y) for y in function(paddle.to_tensor(x))] for x in inputs(seed)]
-    at = "saved"
+    at = "one graph"
     try:
+        if at in only and (wrong := called(function, seed, tally)):
+            return f"{text}\n{wrong}"
+        if {*only} == {at}:
+            return None
+        at = "saved"
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("error")  # of a program that the operators of the format cannot say
             prefix = os.path.join(folder, "model")

@@ -81,6 +81,11 @@ class ControlFlow:
     outputs: tuple[int, ...]  # -1 for none
 
 
+def _may_refuse(o: Operation) -> bool:
+    """May a run end at an operation, by a check of the numbers that it gives or by an error of the user's text?"""
+    return bool(o.regions or bound(o) or o.op.effect)
+
+
 def control_flow(
     operations: Sequence[Operation],
     inputs: Sequence[Value],
@@ -124,6 +129,19 @@ def parted(
     result_ids = {id(v) for v in results if v is not None}
     slot = {id(v): i for i, v in enumerate(inputs)}
     given = {id(inputs[i]): v for i, v in donate.items()}
+    refuses = max((at for at, (_, run) in enumerate(runs) if any(map(_may_refuse, run))), default=-1)
+
+    def may_take(at: int, v: Value, wanted: Sequence[Value]) -> bool:
+        """May one of ``wanted`` take the memory of ``v`` in a part? What is written to an input may not before all is
+        known to hold: a run that is refused has written nothing."""
+        if id(v) not in given or last[id(v)] != at or id(v) in result_ids:
+            return False
+        target = given[id(v)]
+        if target is None:
+            return True
+        holds = at > refuses or (at == refuses and not bound_within(runs[at][1]))
+        return holds and any(target is w for w in wanted)
+
     parts: list[Part] = []
     drops: list[tuple[int, ...]] = []
     for at, (is_alone, run) in enumerate(runs):
@@ -138,9 +156,7 @@ def parted(
             parts.append(ControlOperation(run[0], regions, mine, makes, due(run)))
         else:
             parts.append(part(run, reads[at], wanted, slot, {
-                i: given[id(v)] for i, v in enumerate(reads[at])
-                if id(v) in given and last[id(v)] == at and id(v) not in result_ids
-                and (given[id(v)] is None or any(given[id(v)] is w for w in wanted))
+                i: given[id(v)] for i, v in enumerate(reads[at]) if may_take(at, v, wanted)
             }))  # fmt: skip
         drops.append(tuple(slot[id(v)] for v in reads[at] if last[id(v)] == at and id(v) not in result_ids))
     return ControlFlow(tuple(parts), tuple(drops), len(slot), tuple(-1 if v is None else slot[id(v)] for v in results))

@@ -374,6 +374,11 @@ class Tracer:
         for name, tensor in self.builder.program.captured.items():
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
 
+    @property
+    def whole(self) -> bool:
+        """Does all that is recorded become one program? Numbers that it reads from data are symbols there."""
+        return self.static or self.entire
+
     def elements(self, x: SymTensor) -> Any:
         """The elements of a tensor as an array of numbers and symbolic ones, where they are known; else None."""
         return None

@@ -17,6 +17,8 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from umiak import ops as F
 from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
 from umiak.autodiff.graph import derivative, pullback
@@ -43,11 +45,11 @@ from umiak.core.eager import apply
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.ir.elements import MOST, known_elements
+from umiak.ir.elements import MOST, element_of, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, Strided, dense
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Block, Operation, Program, Value, bound, uses
+from umiak.ir.program import Block, Operation, Program, Value, bound_within, call_identity, order_class, uses
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
@@ -152,6 +154,7 @@ class Capture(Tracer):
         # Whether the program may end after the present backward(); whether it must, as what is there then depends on
         # other ranks.
         self.may_end = self.ended = False
+        self._numbers: dict[tuple, Operation] = {}  # what reads a number from data, by what computes that
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
 
@@ -301,7 +304,7 @@ class Capture(Tracer):
 
     def _is_local(self, condition: Sym, message: str) -> bool:
         """Do data decide a condition, or whether the program comes where it is required?"""
-        return (self.static or self.entire) and any(map(self.from_data, (condition, *self.scope.ways)))
+        return self.whole and any(map(self.from_data, (condition, *self.scope.ways)))
 
     def _require(self, condition: Sym, message: str) -> bool:
         """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
@@ -316,7 +319,7 @@ class Capture(Tracer):
         return not self.scope.bound.isdisjoint(symbols_of(number))
 
     def takes_both_ways(self, number: Sym) -> bool:
-        if not (self.static or self.entire) or number.hinted:
+        if not self.whole or number.hinted:
             return False
         condition = number if number.kind == "bool" else number != 0
         return type(condition) is not bool and self.scope.decide(condition) is None
@@ -346,6 +349,35 @@ class Capture(Tracer):
         """Return whether the program writes to a tensor that it captured."""
         root = self._captured.get(id(x))
         return root is not None and any(root is r and root._value is not v for r, v in self._roots)
+
+    def varies(self, x: Tensor) -> bool:
+        """Return whether the data of a tensor may be others when the program runs; those of constants are known."""
+        return isinstance(x, SymTensor) or not self.keeps(x) or self.is_written(x)
+
+    def read(self, x: SymTensor) -> Any:
+        """The integer in a tensor of one element."""
+        if not self.whole or not (x.dtype.is_integer and type(x._count) is int and x._count == 1):
+            return None
+        return np.full(tuple(x.shape), self.number_in(F.reshape(x, ()), None), object)
+
+    def number_in(self, x: Tensor, least: int | None) -> Any:
+        """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``; the number
+        itself, where it is known."""
+        value, at = element_of(self.tensor(x).value)
+        elements = known_elements(value, self.constant)
+        if elements is not None:
+            return elements.flat[at]
+        made = value.operation
+        repeats = made is not None and not made.regions and not made.op.random and order_class(made.op) is None
+        key = (least, at, value.index, *(call_identity(made) if repeats else (id(value),)))  # type: ignore[arg-type]
+        known = self._numbers.get(key)
+        blocks = self.builder.block, *self.builder.outer
+        if known is not None and any(known is o for b in blocks for o in b.operations):
+            return known.params[0]
+        n = self.scope.number(least)
+        F.read_number(x, n=n)
+        self._numbers[key] = self.builder.block.operations[-1]
+        return n
 
     def makes_of_numbers(self, x: Tensor) -> None:
         self.of_numbers[id(x)] = x
@@ -911,8 +943,8 @@ class Captured(CapturedRun):
         # Where a tensor with a history outside is, whose gradient goes on there.
         outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
         made += [g for _, g in capture.outer.values()]
-        # Streams of which a run takes words as branches and loops go: how many is known, and taken, when it has run.
-        inside = {s for o in capture.builder.program.walk() if o.regions for s in bound(o)}
+        # Streams of which a run takes words as data decide: how many is known, and taken, when it has run.
+        inside = bound_within(capture.builder.program.ops)
         self._open = [any(s in inside for s in symbols_of(stream.words)) for stream in self._streams]
         counts = [stream.words for stream, is_open in zip(self._streams, self._open) if is_open]
         traced = capture.finish([*outputs, *made, *counts], name)

@@ -71,7 +71,9 @@ def test(checks: Sequence[Check], env: Mapping[Any, Any], name: str) -> None:
     """Raise where something that the program ``name`` requires of numbers does not hold."""
     for check in checks:
         if not evaluate(check.condition, env):
-            raise ValueError(f"[program {name}] {check.failure(env)}")
+            error = ValueError(f"[program {name}] {check.failure(env)}")
+            error.check = check  # type: ignore[attr-defined]
+            raise error
 
 
 def _bind(env: Env, symbol: Any, value: int) -> None:

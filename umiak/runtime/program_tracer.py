@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from umiak import ops as F
 from umiak.autodiff.custom import resolve
 from umiak.compiler.passes.attention import fuse_plain_attention
@@ -20,7 +18,6 @@ from umiak.core import context
 from umiak.core.captured import CapturedRun, Part
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
-from umiak.ir.elements import element_of, known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
@@ -30,9 +27,7 @@ from umiak.ir.program import (
     Value,
     Write,
     bound_within,
-    call_identity,
     extract,
-    order_class,
     uses,
 )
 from umiak.ir.rewrite import Sweep
@@ -76,7 +71,6 @@ class ProgramTracer(Capture):
         self.begun: list[tuple[Any, Any, int]] = []  # of a startup program: optimizers, states, and steps at first
         self.declared: dict[int, list[int]] = {}  # sizes, -1 for unknown ones, of variables that a call writes
         self._variables: list[SymTensor] = []  # those, so that their ids stay theirs
-        self._numbers: dict[tuple, Operation] = {}  # what reads a number from data, by what computes that
         self.version = 0  # counts what changes the program beside operations
         # Values that passes have taken out of the program, and what stands for them, by id (rewriting.py).
         self.gone: dict[int, tuple[Value, Value | None]] = {}
@@ -156,11 +150,6 @@ class ProgramTracer(Capture):
         super().replaced(root, x, made, quiet)
         self.version += 1
 
-    def varies(self, x: Tensor) -> bool:
-        """Return whether the data of a tensor may be others when the program runs: of a variable, or of what programs
-        keep from run to run or write to; those of constants are known."""
-        return isinstance(x, SymTensor) or x.persistable or self.is_written(x)
-
     def reads(self, x: Tensor) -> None:
         if not self.varies(x):
             return
@@ -171,31 +160,6 @@ class ProgramTracer(Capture):
 
     def keeps(self, x: Tensor) -> bool:
         return not x.persistable
-
-    def read(self, x: SymTensor) -> Any:
-        """The integer in a tensor of one element."""
-        if not (x.dtype.is_integer and type(x._count) is int and x._count == 1):
-            return None
-        return np.full(tuple(x.shape), self.number_in(F.reshape(x, ()), None), object)
-
-    def number_in(self, x: Tensor, least: int | None) -> Any:
-        """The integer that a tensor will hold when the program runs, as a symbol that is at least ``least``; the number
-        itself, where it is known."""
-        value, at = element_of(self.tensor(x).value)
-        elements = known_elements(value, self.constant)
-        if elements is not None:
-            return elements.flat[at]
-        made = value.operation
-        repeats = made is not None and not made.regions and not made.op.random and order_class(made.op) is None
-        key = (least, at, value.index, *(call_identity(made) if repeats else (id(value),)))  # type: ignore[arg-type]
-        known = self._numbers.get(key)
-        blocks = self.builder.block, *self.builder.outer
-        if known is not None and any(known is o for b in blocks for o in b.operations):
-            return known.params[0]
-        n = self.scope.number(least)
-        F.read_number(x, n=n)
-        self._numbers[key] = self.builder.block.operations[-1]
-        return n
 
     def backward(self, tensors: Sequence[Any], grads: Sequence[Any], retain: bool = False) -> None:
         raise CaptureError(

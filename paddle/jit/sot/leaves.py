@@ -104,7 +104,7 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
             return sim.break_graph(f"{name_of(f)} decides by data: {error}", between=True)
         if sim.trace.policy.full_graph and not isinstance(error, (DataUnknown, CaptureError)):
             symbolic = symbolic_in((*args, *kwargs.values()))
-            if symbolic is not None:
+            if symbolic is not None and not capture.from_data(symbolic):
                 sim.trace.steer(symbolic)
             met = sim.trace.of_library is not None and sim.trace.of_library.error is error  # at a line further in
             if not (met or sim.trace.has_effects()):

@@ -217,8 +217,9 @@ class Simulator:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.world = trace.capture.world = Simulated(self)
-        trace.capture.builder.locate = self.users_line
+        trace.capture.builder.locate = trace.capture.scope.locate = self.users_line
         trace.caller = lambda function, args: self.call(function, args, {})
+        trace.refuse = self.break_graph
         self.frames: list[Frame] = []
         self.helpers: list[Callable[..., Any]] = []  # of rewritten code, which call functions of its blocks now
 

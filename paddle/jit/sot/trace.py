@@ -193,7 +193,7 @@ class Trace:
         self.name = name
         self.capture = Capture()
         self.capture.passes_on = False
-        self.capture.entire = policy.full_graph
+        self.capture.entire = self.capture.scope.by_example = policy.full_graph
         self.guards = Guards()
         self.inputs: list[Input] = []
         self.numbers: list[Number] = []
@@ -226,6 +226,7 @@ class Trace:
         self._likes: dict[int, Tensor] = {}
         self._arrays: dict[int, Any] = {}  # what stands for arrays, by their id
         self.caller: Any = None  # of functions that iterators call
+        self.refuse: Any = None  # ends the capture, as something can be no part of a graph
         self.iterators: list[tuple[Any, list[Any]]] = []  # copies of those from outside, and what was in their slots
         self._advancing: dict[int, Any] = {}  # the copies, by the id of what they are copies of
 
@@ -634,6 +635,11 @@ class Trace:
                     learned = True
         if learned:
             raise Restart
+        if self.capture.from_data(value):
+            self.refuse(
+                "Python needs a number here that data decide, which is known only while the program runs. Keep it a "
+                "size, an operand or a condition, or do outside of the function what needs it"
+            )
         raise Uncapturable(f"the symbolic number {value} is needed as a number")
 
     def number_of(self, x: Any) -> Any:

@@ -20,7 +20,7 @@ from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir import size_array, sym
 from umiak.ir.sym import Sym
-from umiak.ir.tracer import DataUnknown
+from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 from umiak.util import pytree
 
@@ -53,7 +53,10 @@ def _float(*args: Any) -> Any:
 
 def item_of(x: Tensor, *at: int) -> Any:
     """``x.item(*at)``: a number where it is known, otherwise a tensor of one element, which has no history either."""
+    tracer = x._tracer if isinstance(x, SymTensor) and world().is_simulated else None
     try:
+        if tracer is not None and tracer.elements(x) is None:  # type: ignore[arg-type]
+            raise DataUnknown  # it is read where a size is needed, and not before
         return x.item(*at)
     except (DataUnknown, CaptureError):
         if not at:

@@ -16,6 +16,7 @@ from paddle.jit.source.values import asked, holds, is_unknown, truth
 from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
 
 Block = Callable[..., Left | None]
 
@@ -91,11 +92,12 @@ def for_(
 
 def collect(iterable: Any, body: Block, names: Sequence[str]) -> Left | None:
     """The ``for`` of a list comprehension: where a call has its sizes, as many items as there are now, so that the list
-    stays one."""
+    stays one, unless data decide how many."""
     traced = as_traced(iterable)
     if traced is not None and world().is_simulated:
         for n in traced.sizes():
-            world().fix(n)
+            if not current().trace[-1].from_data(n):
+                world().fix(n)
     return for_(iterable, body, names)
 
 

@@ -12,7 +12,7 @@ from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.nn._ops import of_one_dtype, random_apply
 from paddle.nn.functional import unknown_sizes
-from paddle.tensor._args import InternedOps, create_on, fraction, integer, number_in, real_number
+from paddle.tensor._args import InternedOps, create_on, fraction, integer, integers, number_in, real_number
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.dtype import DType, convert
@@ -381,7 +381,10 @@ def pad(
     if flat is None:
         if isinstance(pad, str):
             raise op_error(TypeError, "pad", "a number or a list of numbers as pad", repr(pad))
-        flat = tuple([n if type(n) is Sym else int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)])
+        if isinstance(pad, Tensor):
+            flat = integers(pad, "pad", "pad")
+        else:
+            flat = tuple([integer(n, "pad", "pad") if isinstance(n, (Tensor, Sym)) else int(n) for n in pad])
         pads_by_axis = _pads_by_axis.__wrapped__  # a symbolic number lives as long as its program
     ndim = x.ndim
     if data_format is not None and ndim in (3, 4, 5) and len(data_format) != ndim:

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.tensor._args import create_on, integer
+from paddle.tensor._args import create_on, integer, reads_numbers
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import capture_of, current, no_grad_guard
@@ -156,14 +156,15 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
 
     Args:
         x: integer tensor of any shape.
-        num_classes: size of the new dim; by default one more than the largest class. In a captured function, which does
-            not read the classes, it has to be given, and a class outside the range gets zeros.
+        num_classes: size of the new dim; by default one more than the largest class, for which a captured function
+            breaks its graph, and one graph (``full_graph=True``) reads it. In graphs a class outside the range gets
+            zeros.
 
     Returns:
         Tensor ``[*x.shape, num_classes]`` of the default dtype.
 
     Raises:
-        TypeError: x is not an integer tensor; in a captured function, no ``num_classes``.
+        TypeError: x is not an integer tensor.
         ValueError: a class outside the range, or a negative ``num_classes`` other than -1.
 
     Example:
@@ -176,7 +177,9 @@ def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor
         raise op_error(ValueError, "one_hot", "num_classes of 0 or more, or -1", size)
     if current().trace:
         if type(size) is int and size == -1:
-            raise DataUnknown("[one_hot] requires num_classes in a captured function, got -1")
+            if not reads_numbers():
+                raise DataUnknown("[one_hot] requires num_classes in a captured function, got -1")
+            size = integer(x.max(), "one_hot", "x") + 1
     else:
         try:
             elements = x.size
