@@ -1,0 +1,142 @@
+"""Training of a case in every mode, against the judge."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.epochs.draw import Case, draw
+from tests.fuzz.epochs.judge import Judge
+from tests.fuzz.epochs.run import Written, model_of, start_of
+from tests.fuzz.epochs.static_run import Programs, without
+from umiak.runtime.capture import CaptureError
+
+WAYS = ("eager", "captured", "one graph", "static")
+TOLERANCE = {True: 1e-6, False: 2e-3}
+
+
+def train(case: Case, side: Any) -> list[dict[str, Any]]:
+    """What there is after each batch and each evaluation."""
+    found = []
+    done = 0
+    side.train(True)
+    for epoch in range(case.epochs):
+        if case.freeze[0] != "none" and epoch in case.freeze[1:]:
+            side.freeze(epoch == case.freeze[1] and case.freeze[1] != case.freeze[2])
+        begins = True
+        for number, batch in enumerate(side.batches(epoch)):
+            updates = case.updates(number)
+            factor = float("inf") if done in case.overflows else 1.0
+            loss = side.step(batch, updates, begins, factor)
+            begins = updates
+            if case.each_batch and updates:
+                side.scheduled()
+            found.append({"": f"epoch {epoch}, batch {number}", "loss": loss, **side.found()})
+            if done in case.resumes:
+                side.resume()
+            done += 1
+        if not case.each_batch:
+            side.scheduled()
+        if case.evaluated:
+            found.append({"": f"evaluation after epoch {epoch}", "losses": side.evaluated(epoch)})
+    return found
+
+
+def differs(case: Case, found: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> str | None:
+    """Where values are not those of the judge."""
+    tolerance = TOLERANCE[case.float64]
+    if len(found) != len(wanted):
+        return f"{len(found)} batches and evaluations, and not {len(wanted)}"
+    for a, b in zip(found, wanted, strict=True):
+        for name in {**b, **a}:
+            if name not in a and "gradient of " in name:  # of which programs keep none
+                continue
+            x, y = a.get(name), b.get(name)
+            if name == "" or (x is None and y is None):
+                continue
+            if (x is None) != (y is None):
+                return f"{b['']}: {name} is {x}, of the judge {y}"
+            x, y = np.asarray(x, "float64"), np.asarray(y, "float64")
+            if not np.isfinite(y).all():  # of a loss that is infinite: which gradients are is of no interest
+                continue
+            if x.shape != y.shape or not np.allclose(x, y, tolerance, tolerance):
+                return f"{b['']}: {name} is {x}, of the judge {y}"
+    return None
+
+
+def judged(case: Case) -> list[dict[str, Any]]:
+    """What the judge says of a case."""
+    model = model_of(case)
+    return train(case, Judge(case, model, start_of(case, model)))
+
+
+def check_case(case: Case, tally: Counter[str], only: Sequence[str] = WAYS) -> str | None:
+    """What is wrong in the ways ``only``; None if nothing is."""
+    wanted = judged(case) if set(only) - {"static"} else []
+    for way in only:
+        try:
+            if way == "static":
+                fewer = without(case)
+                text = differs(fewer, train(fewer, Programs(fewer)), judged(fewer))
+            else:
+                text = differs(case, train(case, Written(case, way != "eager", way == "one graph")), wanted)
+        except CaptureError as error:
+            if way == "captured":
+                return f"{case}\n{way}: {type(error).__name__}: {error}"
+            tally[f"{way}, refused: {re.sub('%[0-9]+', '%', str(error))[:80]}"] += 1
+            continue
+        except Exception as error:
+            return f"{case}\n{way}: {type(error).__name__}: {error}"
+        tally[way] += 1
+        if text:
+            return f"{case}\n{way}: {text}"
+    return None
+
+
+def check(seed: int, tally: Counter[str], only: Sequence[str] = WAYS) -> str | None:
+    """What is wrong with the training of a seed."""
+    return check_case(draw(seed), tally, only)
+
+
+_PLAIN = {
+    "optimizer": "SGD", "decay": "none", "clip": "none", "groups": "none", "attribute": "none", "schedule": "none",
+    "accumulated": 1, "clear": "default", "scaled": False, "overflows": (), "hooks": (), "averaged": "none",
+    "freeze": ("none", 0, 0), "resumes": (), "evaluated": False, "shuffled": False, "drops_last": False,
+    "task": "squares", "epochs": 1, "rows": 5, "batch": 3, "captured": "step", "float64": True,
+}  # fmt: skip
+
+
+def smaller(case: Case) -> Iterator[Case]:
+    """Cases with one thing less."""
+    for i in reversed(range(len(case.parts))):
+        parts = case.parts[:i] + case.parts[i + 1 :]
+        if parts and not any(p.endswith(" again") and p.removesuffix(" again") not in parts for p in parts):
+            yield replace(case, parts=parts)
+    for name, value in _PLAIN.items():
+        if getattr(case, name) != value:
+            yield replace(case, **{name: value})
+
+
+def kind_of(text: str) -> str:
+    """What failures of one cause have in common: the way, and an error or what differs."""
+    line = text.partition("\n")[2].partition("\n")[0]
+    return re.sub(r"(Error:).*|: (epoch|evaluation).*", r"\1\2", line)
+
+
+def reduced(seed: int, text: str, only: Sequence[str], tries: int = 80) -> str:
+    """What is wrong with a case that has nothing left out in vain."""
+    case, found = draw(seed), True
+    while found and tries > 0:
+        found = False
+        for other in smaller(case):
+            tries -= 1
+            wrong = check_case(other, Counter(), only)
+            if wrong is not None and kind_of(wrong) == kind_of(text):
+                case, text, found = other, wrong, True
+                break
+    return text
