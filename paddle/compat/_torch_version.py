@@ -1,11 +1,17 @@
-"""``torch.torch_version`` of this package under PyTorch's name."""
+"""``torch.torch_version`` of this package under PyTorch's name, and names of ``torch.version``."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+from paddle.device.cuda import device_count
 from paddle.version import full_version
+from umiak import backends
+from umiak.core.place import Place
+
+# In PyTorch these are texts or None, by which packages choose; functions, as paddle.version has, would all be true.
+hip = xpu = None
 
 
 def _numbers(version: object) -> tuple[int, ...]:
@@ -45,3 +51,14 @@ class TorchVersion(str):
 
 
 __version__ = TorchVersion(full_version)
+
+
+def __getattr__(name: str) -> str | None:
+    """``cuda``: the version of CUDA that the driver has, None without a device."""
+    if name != "cuda":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not device_count():
+        return None
+    backend: Any = backends.get(Place("gpu", 0))
+    version = backend.driver.driver_get_version()
+    return f"{version // 1000}.{version % 1000 // 10}"

@@ -27,6 +27,10 @@ def test_properties(device):
     properties = paddle.device.cuda.get_device_properties(0)
     assert properties.name == paddle.device.cuda.get_device_name(0) == "recording device 0"
     assert paddle.device.cuda.get_device_capability(0) == (9, 0)
+    with paddle.use_compat_guard():
+        import torch
+
+        assert torch.version.cuda == "12.8"
     assert properties.total_memory == 1 << 30 and properties.multi_processor_count == 1
 
 
