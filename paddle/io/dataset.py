@@ -293,7 +293,7 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
         for i in range(total - sum(sizes)):
             sizes[i % len(sizes)] += 1
     else:
-        sizes = list(lengths)  # type: ignore[arg-type]
+        sizes = list(lengths)
     if sum(sizes) != total or min(sizes, default=0) < 0:
         raise ValueError(
             f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}"
