@@ -270,7 +270,7 @@ def _sliced(o: Operation) -> int:
 
 
 def _saved(o: Operation, half: _Half, result_of: dict[int, Value]) -> tuple[list[tuple[str, Any]], list[Value]]:
-    """Sort what the forward loop saves: constants as they are, slices as the operand that they are of, everything else as a
+    """Sort what the forward loop saves: constants as they are, slices as the operand that they are of, all else as a
     stack. Returns where each is, and what the body yields for it besides its outputs, which stay what they are.
     """
     n, outputs, base = o.op.carried, half.outputs, half.d.forward.body
