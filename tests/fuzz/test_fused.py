@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -53,6 +54,17 @@ def test_all_families_eagerly():
 def test_all(first):
     for seed in range(first, first + CHUNK):
         check(seed, Counter())
+
+
+@pytest.mark.parametrize("what", ["flash_attn_varlen_qkvpacked .* padded=True", "v3_varlen .* used=True"])
+def test_sequences_are_saved_with_an_open_number(what):
+    drawn = ((seed, calls_of(seed, 2)) for seed in range(9_000))
+    seed = next(
+        s for s, calls in drawn if re.search(what, calls[0].text) and all(min(c.arrays[1].shape) for c in calls)
+    )
+    tally: Counter[str] = Counter()
+    check(seed, tally, "saved")
+    assert tally["saved"] == 1
 
 
 def vars_of(module: object) -> dict[str, object]:

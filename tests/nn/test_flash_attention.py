@@ -586,3 +586,12 @@ def test_weights_of_rows_that_a_sequence_does_not_have_are_zeros():
     x.stop_gradient = False
     _, weights = F.flash_attention.flash_attn_unpadded(x, x, x, ends, ends, 2, 2, 0.5, return_softmax=True)
     assert weights[:, 0].tolist() == [[[1.0, 0.0], [0.0, 0.0]], [[0.5, 0.5], [0.5, 0.5]]]
+
+
+@pytest.mark.parametrize("one_graph", [False, True])
+def test_captured_attention_in_plain_code_without_keys(one_graph):
+    """The number of queries is open by the second call."""
+    plain = paddle.jit.to_static(lambda q, k, v: F.softmax(q @ k.mT, -1) @ v, full_graph=one_graph)
+    for queries, keys in ((64, 64), (65, 0), (70, 0), (64, 33)):
+        q, k, v = (paddle.ones([2, 2, n, 16]) for n in (queries, keys, keys))
+        np.testing.assert_allclose(plain(q, k, v).numpy(), np.full((2, 2, queries, 16), float(keys > 0)), rtol=1e-6)

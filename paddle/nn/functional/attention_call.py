@@ -80,12 +80,9 @@ def attend(
         return wide.rounded(attend(*wide.operands, causal, scale, dropout))
     if dropout.p:
         return attend_with_lse(query, key, value, mask, causal, scale, dropout)[0]
-    try:
-        return apply(_ATTENTION[bool(causal)], (query, key, value, mask), (scale,))
-    except ValueError:
-        if not _has_no_keys(key, value):
-            raise
-    return _of_no_keys(query, key, value)[0]
+    if type(key._count) is int and not key._count and _has_no_keys(key, value):
+        return _of_no_keys(query, key, value)[0]
+    return apply(_ATTENTION[bool(causal)], (query, key, value, mask), (scale,))
 
 
 def attend_with_lse(
@@ -96,14 +93,11 @@ def attend_with_lse(
     if ACCUMULATION.value != "auto" and (wide := widened(query, key, value, mask)) is not None:
         out, lse, drawn = attend_with_lse(*wide.operands, causal, scale, dropout, blocks, softcap)
         return wide.rounded(out), wide.rounded_sums(lse), drawn
+    if type(key._count) is int and not key._count and _has_no_keys(key, value):
+        return *_of_no_keys(query, key, value), (0, 0)
     operands = (query, key, value, mask, blocks)
     if not dropout.p:
-        try:
-            out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
-        except ValueError:
-            if not _has_no_keys(key, value):
-                raise
-            out, lse = _of_no_keys(query, key, value)
+        out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
         return out, lse, (0, 0)
 
     def run(seed: Any, offset: Any) -> Any:
@@ -112,8 +106,6 @@ def attend_with_lse(
     def evaluated(*operands: Any) -> Tensor:
         return F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)[0]
 
-    if _has_no_keys(key, value):
-        return *_of_no_keys(query, key, value), (0, 0)
     (out, lse), drawn = _drawn(query, key, dropout, run)
     return when_evaluated(out, evaluated, *operands), lse, drawn
 

@@ -38,6 +38,7 @@ from paddle.tensor._args import create_on, integer
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 
@@ -351,7 +352,7 @@ def flash_attn_varlen_qkvpacked(
     drops = dropout_of(op_name, dropout, training, fixed_seed_offset, rng_name)
     q, k, v = _unpacked(op_name, need_tensor(qkv, op_name, "qkv"), 4)
     total, batch = qkv.shape[0], need_tensor(cu_seqlens_q, op_name, "cu_seqlens_q").shape[0] - 1
-    if varlen_padded and (max_seqlen_q != max_seqlen_k or batch * max_seqlen_q != total):
+    if varlen_padded and (max_seqlen_q != max_seqlen_k or not dim.eq(batch * max_seqlen_q, total)):
         raise ValueError(
             f"[{op_name}] requires max_seqlen_q rows for each of {batch} padded sequences, and as many for keys, "
             f"got {total} rows for {max_seqlen_q} and {max_seqlen_k}"

@@ -185,7 +185,13 @@ class Check:
         with tempfile.TemporaryDirectory() as folder:
             prefix = os.path.join(folder, "model")
             paddle.jit.save(Layer(self.call.ours), prefix, input_spec=self.specs())
-            self.of_each(mode, read(prefix))
+            try:
+                self.of_each(mode, read(prefix))
+            except ValueError as error:
+                # A file whose sizes are open has a key at least, and equal lengths where order counts from the first.
+                if not any(reason in str(error) for reason in ("at least one key", "recorded for sizes with")):
+                    raise
+                self.tally[f"{mode}: refused"] += 1
 
     def saved(self) -> None:
         self.of_file("saved", paddle.jit.load)
