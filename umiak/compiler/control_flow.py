@@ -29,13 +29,15 @@ class BasicBlock:
 @dataclass(frozen=True)
 class ControlOperation:
     """An operation with regions, or one that reads numbers from data. ``makes``: -1 for results that nothing reads;
-    ``checks``: what is required of numbers that are known when it has run."""
+    ``checks``: what is required of numbers that are known when it has run; ``condition``: of a branch that sizes
+    decide, which does not read its flag."""
 
     operation: Operation
     regions: tuple[Any, ...]  # what `ControlFlow` is to a region: something `runtime.control.run` takes
     reads: tuple[int, ...]
     makes: tuple[int, ...]
     checks: tuple[Check, ...] = ()
+    condition: Sym | None = None
 
 
 @dataclass(frozen=True)
@@ -116,13 +118,13 @@ def parted(
     """Operations as parts: each that is ``alone``; of those between ``part(run, reads, wanted, slot, donate)`` makes
     one, and of one with regions where ``lower`` is None."""
     runs: list[tuple[bool, list[Operation]]] = [(False, [])]
-    for o in operations:
+    for o in _without_flags(operations, results, lower):
         if alone(o):
             runs += [(not o.regions or lower is not None, [o]), (False, [])]
         else:
             runs[-1][1].append(o)
     runs = [r for r in runs if r[1]]
-    reads = [_reads(*r) for r in runs]
+    reads = [_reads(*r, lower) for r in runs]
     last: dict[int, int] = {}
     for at, values in enumerate(reads):
         last.update(dict.fromkeys(map(id, values), at))
@@ -153,7 +155,7 @@ def parted(
             o = run[0]
             those = enumerate(o.regions) if lower is not None else ()
             regions = tuple(lower(r, way_condition(o, k)) for k, r in those)  # type: ignore[misc]
-            parts.append(ControlOperation(run[0], regions, mine, makes, due(run)))
+            parts.append(ControlOperation(o, regions, mine, makes, due(run), _decided(o, lower)))
         else:
             parts.append(part(run, reads[at], wanted, slot, {
                 i: given[id(v)] for i, v in enumerate(reads[at]) if may_take(at, v, wanted)
@@ -162,11 +164,27 @@ def parted(
     return ControlFlow(tuple(parts), tuple(drops), len(slot), tuple(-1 if v is None else slot[id(v)] for v in results))
 
 
-def _reads(alone: bool, run: Sequence[Operation]) -> list[Value]:
+def _decided(o: Operation, lower: Any) -> Any:
+    """The condition on sizes that a run asks in place of the flag of a branch; None for the flag."""
+    return way_condition(o, 0) if lower is not None else None
+
+
+def _without_flags(operations: Sequence[Operation], results: Sequence[Value | None], lower: Any) -> list[Operation]:
+    """The operations without those that only make flags of branches which sizes decide."""
+    flags = {id(o.operands[0]) for o in operations if _decided(o, lower) is not None}
+    if not flags:
+        return list(operations)
+    read = {id(v) for v in results if v is not None}
+    for o in operations:
+        read.update(id(v) for v in (o.values[1:] if _decided(o, lower) is not None else o.values))
+    return [o for o in operations if not (o.name == "full" and id(o.results[0]) in flags - read)]
+
+
+def _reads(alone: bool, run: Sequence[Operation], lower: Any) -> list[Value]:
     """Return the values that the operations read from before them, in order; of one alone all operands as they
-    stand."""
+    stand, but for the flag of a branch that sizes decide."""
     if alone:
-        return list(run[0].values)
+        return list(run[0].values)[_decided(run[0], lower) is not None :]
     own = {id(r) for o in run for r in o.results}
     return list({id(v): v for o in run for v in o.values if id(v) not in own}.values())
 

@@ -143,6 +143,11 @@ def known(a: Number) -> int | None:
 
 def evaluate(x: Any, env: Mapping[Any, Any]) -> Any:
     """The value of an expression or a nested tuple; ``env`` maps symbols or their names to numbers."""
+    if type(x) is Sym:
+        if x.op == "symbol":
+            return env[x] if x in env else env[x.name]
+    elif type(x) is not tuple:
+        return x
     memo: dict[int, Any] = {}
 
     def visit(node: Any) -> Any:

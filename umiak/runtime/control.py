@@ -96,9 +96,12 @@ def _apart(results: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
 
 
 def _cond(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
-    taken = holds(xs[0])
+    if part.condition is None:
+        taken, *xs = holds(xs[0]), *xs[1:]
+    else:
+        taken = bool(evaluate(part.condition, env))
     _bind(env, part.operation.params[0], int(taken))
-    results = run(part.regions[0 if taken else 1], xs[1:], env)
+    results = run(part.regions[0 if taken else 1], xs, env)
     return [
         _blank(r.meta, env) if y is None and i >= 0 else y
         for y, r, i in zip(results, part.operation.results, part.makes, strict=True)

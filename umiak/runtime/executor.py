@@ -107,6 +107,8 @@ class Executor:
         self._lowered: dict[str | None, whole_program.Lowered] = {}
         self._replays: dict[str, Replay | None] = {}  # by name of the backend
         self._binding: Binding | None = None
+        self._places: tuple[int, list[int | str]] | None = None  # inputs as arguments, by number, or constants, by name
+        self._tested: tuple[list[Any], list[Any]] | None = None  # guards and checks before a run
         self._looked_into = 0  # errors whose lines were looked for
         self.apart_alone = False  # whether operations run one by one, wherever
         place = {id(v): i for i, v in enumerate(program.inputs)}
@@ -398,26 +400,32 @@ class Executor:
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         program = self.program
-        order = [*program.arguments(), *(program.constants[n] for n in self.late)]
-        if len(tensors) != len(order):
-            raise ValueError(f"[program {program.name}] requires {len(order)} tensors, got {len(tensors)}")
-        bound = {id(v): program.captured[n] for n, v in program.constants.items() if n not in self.late}
-        bound.update((id(v), x) for v, x in zip(order, tensors, strict=True))
-        return [bound[id(v)] for v in program.inputs]
+        if self._places is None:
+            order = [*program.arguments(), *(program.constants[n] for n in self.late)]
+            where: dict[int, Any] = {id(v): n for n, v in program.constants.items() if n not in self.late}
+            where.update((id(v), i) for i, v in enumerate(order))
+            self._places = len(order), [where[id(v)] for v in program.inputs]
+        count, places = self._places
+        if len(tensors) != count:
+            raise ValueError(f"[program {program.name}] requires {count} tensors, got {len(tensors)}")
+        return [tensors[at] if isinstance(at, int) else program.captured[at] for at in places]
 
     def _check(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> None:
         for i, (x, v) in enumerate(zip(inputs, self.program.inputs, strict=True)):
             if not all(evaluate(want, env) == have for want, have in zip(v.meta.shape, x.shape, strict=True)):
                 self._refuse(i, x)
-        for guard in self.program.guards:
-            if symbols_of(guard) and not evaluate(guard, env):
+        if self._tested is None:
+            # Checks of numbers that operations give their values to come behind these.
+            checks = [c for c in self.program.checks if self.inside.isdisjoint(symbols_of(c.condition))]
+            self._tested = [g for g in self.program.guards if symbols_of(g)], checks
+        guards, checks = self._tested
+        for guard in guards:
+            if not evaluate(guard, env):
                 raise ValueError(
                     f"[program {self.program.name}] requires {guard}, "
                     f"got {', '.join(f'{s.name} = {env[s]}' for s in symbols_of(guard))}"
                 )
-        # Those of numbers that operations give their values to come behind these.
-        known = [c for c in self.program.checks if self.inside.isdisjoint(symbols_of(c.condition))]
-        control.test(known, env, self.program.name)
+        control.test(checks, env, self.program.name)
 
     def _refuse(self, i: int, x: Tensor) -> None:
         wanted = self.program.inputs[i].meta

@@ -276,7 +276,9 @@ class Values:
             return False
         for argument, value in zip(body.arguments, carried, strict=True):
             self._values[argument.number] = value
-        _, *after = self._block(body)
+        again, *after = self._block(body)
+        if _known_condition(again) is None:
+            return False
         pairs = [(x, tensor_of(y)) for x, y in zip(carried, after, strict=True) if isinstance(x, SymTensor)]
         return any(len(x.shape) == len(y.shape) and not all(map(dim.same, x.shape, y.shape)) for x, y in pairs)
 

@@ -219,3 +219,33 @@ def test_what_cannot_be_is_refused_with_the_line(tmp_path):
     with pytest.raises(Exception, match="made in the function itself"):
         from_outside(paddle.to_tensor(X), paddle.to_tensor(2))
     assert len(outside) == 1
+
+
+def test_lists_of_data_in_loops_on_sizes_that_are_known_to_run(tmp_path):
+    """A first iteration that surely runs is no reason to take the others for known."""
+
+    def f(x):
+        rows = []
+        for i in range(x.shape[0]):
+            if x[i, 0] < 0:
+                continue
+            rows.append(x[i] * i)
+        rows.append(x[0])
+        return paddle.stack(rows)
+
+    path = str(tmp_path / "m")
+    spec = [paddle.static.InputSpec([None, None], "float32", "x")]
+    paddle.jit.save(paddle.jit.to_static(f, input_spec=spec, full_graph=True), path)
+    predictor = paddle.inference.create_predictor(paddle.inference.Config(path + ".json", path + ".pdiparams"))
+    for n in (1, 2, 5):
+        x = paddle.to_tensor(np.cos(np.arange(n * 3)).astype("float32").reshape(n, 3))
+        for got in (paddle.jit.load(path)(x), *predictor.run([x])):
+            np.testing.assert_allclose(got.numpy(), f(x).numpy(), rtol=1e-6)
+    paddle.enable_static()
+    try:
+        executor = paddle.static.Executor()
+        program, names, fetched = paddle.static.load_inference_model(path, executor)
+        (got,) = executor.run(program, {names[0]: x.numpy()}, fetched)
+    finally:
+        paddle.disable_static()
+    np.testing.assert_allclose(got, f(x).numpy(), rtol=1e-6)

@@ -20,10 +20,11 @@ from umiak.compiler.plan import plain_modes
 from umiak.compiler.simplify import duplicate_views, simplify
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir.elements import known_elements
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, way_condition
+from umiak.ir.program import Block, Operation, Program, Value, way_condition
 from umiak.ir.scope import substitute, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Retrace, SymTensor, Tracer
@@ -31,6 +32,7 @@ from umiak.ops import convolution, index, linalg, recurrent
 from umiak.ops.base import Op
 from umiak.ops.custom_op import CustomOp
 
+_MOST_UNROLLED = 20_000
 PRODUCTS = (linalg.Matmul, convolution.Conv, convolution.ConvInputGrad)
 
 Shapes = Sequence[tuple[int, ...]]
@@ -118,9 +120,13 @@ class _Known(Retrace):
     def __init__(self, tracer: Tracer, known: Mapping[Sym, Any]) -> None:
         super().__init__(tracer)
         self.known = dict(known)
+        self.unrolled = 0  # operations of iterations
 
     def visit(self, o: Operation) -> None:
         taken = substitute(way_condition(o, 0), self.known)
+        if type(o.op) is F.Cond and type(taken) is not bool:  # what loops count decides it, if they are on sizes
+            found = self._elements(self.current(o.operands[0]))
+            taken = None if found is None else bool(found.flat[0])
         if type(taken) is bool:
             self._way(o, 0 if taken else 1)
             return
@@ -128,6 +134,16 @@ class _Known(Retrace):
             (x,), (sizes,) = map(self.current, o.operands), o.params
             self.known.update((s, x.shape[axis]) for axis, s in zip(o.op.axes, sizes, strict=True))
             self.stand(o.results, [x])
+            return
+        if type(o.op) is F.While:
+            self._while(o)
+            return
+        if type(o.op) is F.Scan:
+            self._scan(o)
+            return
+        if type(o.op) is F.ReadNumber and (found := self._elements(self.current(o.operands[0]))) is not None:
+            self._know(o.params[0], int(found.flat[0]))
+            self.stand(o.results, [self.current(o.operands[0])])
             return
         if o.regions:
             raise uncompilable("a program without branches and loops on data", f"the operation {o.name}")
@@ -156,6 +172,81 @@ class _Known(Retrace):
             else:  # None: what this way does not have, and nothing reads
                 number = 0 if y is None else substitute(y, self.known)
                 self.stand([result], [F.full(number, shape=(0,) * result.meta.ndim, dtype=result.meta.dtype)])
+
+    def _while(self, o: Operation) -> None:
+        """Record the iterations of a loop that sizes end."""
+        n, k = o.op.carried, len(o.op.grown)
+        trips, number, sizes = o.params
+        condition, body = o.regions
+        carried, rest = self._given(o.operands[:n]), self._given(o.operands[n:])
+
+        def measure(symbols: Sequence[Any]) -> None:
+            for i, axis, symbol in zip(o.op.grown, o.op.axes, symbols, strict=True):
+                self._know(symbol, carried[i].shape[axis])
+
+        count = 0
+        while True:
+            self._know(number, count)
+            measure(sizes[:k])
+            goes_on = self._elements(self._region(o, condition, [*carried, *rest])[0])
+            if goes_on is None:
+                raise uncompilable("a program without branches and loops on data", f"the operation {o.name}")
+            if not goes_on.flat[0]:
+                break
+            carried = [self._settled(x) for x in self._region(o, body, [*carried, *rest])[:n]]
+            count += 1
+        self._know(trips, count)
+        measure(sizes[k : 2 * k])
+        self.stand(o.results[: n + 1], [*carried, F.full(count, shape=(), dtype=o.results[n].meta.dtype)])
+
+    def _scan(self, o: Operation) -> None:
+        """Record the iterations over slices of tensors."""
+        n, m = o.op.carried, o.op.carried + o.op.sliced
+        length, number = o.params
+        (body,) = o.regions
+        carried, sliced, rest = (self._given(xs) for xs in (o.operands[:n], o.operands[n:m], o.operands[m:]))
+        rows: list[list[Any]] = [[] for _ in o.results[n:]]
+        places = range(substitute(length, self.known))
+        for at in reversed(places) if o.op.reverse else places:
+            self._know(number, at)
+            parts = [F.squeeze(F.slice(x, axes=(0,), starts=(at,), sizes=(1,), steps=(1,)), axes=(0,)) for x in sliced]
+            made = self._region(o, body, [*carried, *parts, *rest])
+            carried = [self._settled(x) for x in made[:n]]
+            for row, x in zip(rows, made[n:], strict=True):
+                row.append(x)
+        stacks = [
+            F.stack(row[::-1] if o.op.reverse else row, axis=0) if row
+            else F.full(0, shape=substitute(tuple(r.meta.shape), self.known), dtype=r.meta.dtype)
+            for row, r in zip(rows, o.results[n:], strict=True)
+        ]  # fmt: skip
+        self.stand(o.results, [*carried, *stacks])
+
+    def _region(self, o: Operation, region: Block, given: Sequence[Any]) -> list[Any]:
+        """Record what an iteration computes; what it yields."""
+        self.unrolled += len(region.operations)
+        if self.unrolled > _MOST_UNROLLED:
+            raise uncompilable(f"loops of at most {_MOST_UNROLLED} operations in all iterations", f"more in {o.name}")
+        self.stand(region.arguments, given)
+        for inner in region.operations:
+            self.visit(inner)
+        return self._given(region.outputs)
+
+    def _given(self, xs: Sequence[Any]) -> list[Any]:
+        return [self.current(x) if type(x) is Value else substitute(x, self.known) for x in xs]
+
+    def _know(self, symbol: Any, value: Any) -> None:
+        if type(symbol) is Sym:
+            self.known[symbol] = value
+
+    def _settled(self, x: Any) -> Any:
+        """A number that a loop counts as a constant, so that no iteration computes it of those before."""
+        found = self._elements(x) if x.ndim == 0 else None
+        return x if found is None else F.full(found.flat[0], shape=(), dtype=x.dtype)
+
+    def _elements(self, x: Any) -> Any:
+        """The elements of a tensor that are known, with numbers for symbols; otherwise None."""
+        found = known_elements(self.tracer.tensor(x).value, lambda _: None)
+        return None if found is None or symbols_of(found.tolist()) else found
 
 
 class _Expanded(Retrace):
