@@ -301,7 +301,7 @@ def equal_shapes(a: Sequence[Any], b: Sequence[Any]) -> bool:
 def reads_numbers() -> bool:
     """Are numbers that data decide symbols, in a program that is recorded as a whole?"""
     tracer = capture_of()
-    return tracer is not None and tracer.whole
+    return tracer is not None and tracer.one_program
 
 
 def _symbol(x: Tensor, least: int | None) -> Any:

@@ -24,7 +24,7 @@ _STACKED = "stacked"
 def holds_arrays() -> bool:
     """Return whether lists that data change are arrays: in programs whose sizes data may decide."""
     tracer = capture_of()
-    return tracer is not None and tracer.whole
+    return tracer is not None and tracer.one_program
 
 
 def arrays_of() -> list[TensorArray]:

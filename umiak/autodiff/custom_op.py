@@ -190,7 +190,7 @@ def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, 
         results = apply(op, tensors, numbers)
     except (SizesOpen, NumberUnknown):
         tracer = capture_of()
-        if tracer is None or not tracer.whole:
+        if tracer is None or not tracer.one_program:
             raise
         metas = [Meta(tuple(x.shape), x.dtype) for x in tensors]
         axes = definition.op(form, OPEN).open_axes(metas, *numbers)

@@ -375,7 +375,7 @@ class Tracer:
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
 
     @property
-    def whole(self) -> bool:
+    def one_program(self) -> bool:
         """Does all that is recorded become one program? Numbers that it reads from data are symbols there."""
         return self.static or self.entire
 

@@ -304,7 +304,7 @@ class Capture(Tracer):
 
     def _is_local(self, condition: Sym, message: str) -> bool:
         """Do data decide a condition, or whether the program comes where it is required?"""
-        return self.whole and any(map(self.from_data, (condition, *self.scope.ways)))
+        return self.one_program and any(map(self.from_data, (condition, *self.scope.ways)))
 
     def _require(self, condition: Sym, message: str) -> bool:
         """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
@@ -319,7 +319,7 @@ class Capture(Tracer):
         return not self.scope.bound.isdisjoint(symbols_of(number))
 
     def takes_both_ways(self, number: Sym) -> bool:
-        if not self.whole or number.hinted:
+        if not self.one_program or number.hinted:
             return False
         condition = number if number.kind == "bool" else number != 0
         return type(condition) is not bool and self.scope.decide(condition) is None
@@ -356,7 +356,7 @@ class Capture(Tracer):
 
     def read(self, x: SymTensor) -> Any:
         """The integer in a tensor of one element."""
-        if not self.whole or not (x.dtype.is_integer and type(x._count) is int and x._count == 1):
+        if not self.one_program or not (x.dtype.is_integer and type(x._count) is int and x._count == 1):
             return None
         return np.full(tuple(x.shape), self.number_in(F.reshape(x, ()), None), object)
 

@@ -396,7 +396,7 @@ def branch(
 
 def resizes(tracer: Tracer) -> bool:
     """Return whether data may decide sizes in a program: in static ones, and where a function is one program."""
-    return tracer.whole
+    return tracer.one_program
 
 
 def joinable(a: Meta, b: Meta) -> bool:

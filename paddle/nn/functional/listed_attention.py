@@ -93,7 +93,7 @@ def sparse_attention(
 def _stays_unknown() -> bool:
     """Is what a tensor holds not known before the whole program runs?"""
     tracer = capture_of()
-    return tracer is not None and tracer.whole
+    return tracer is not None and tracer.one_program
 
 
 def _fits(x: Tensor, shape: list) -> bool:
