@@ -27,7 +27,7 @@ SLACK = 8  # registers that a kernel may take more than the table says before `m
 STORED = ptx_usage.stored()
 NAMES = list(STORED["kernels"])
 # Ops with a kernel that spills on some architecture: decompositions keep much in each thread.
-SPILLING = {"eig", "eigh", "eigvalsh", "histogram", "lstsq", "scatter_nd", "slogdet", "svd"}
+SPILLING = {"eig", "eigh", "eigvalsh", "histogram", "lstsq", "roi_align_spread", "scatter_nd", "slogdet", "svd"}
 MOST_SPILLED = 128  # bytes, stored and loaded
 MOST_SPILLED_WHEN_FUSED = 8  # one number, in a row kernel of float64 with six operands
 
