@@ -23,7 +23,7 @@ from paddle._public import public
 from paddle.amp.auto_cast import op_names
 from umiak.compiler.fused import Fused
 from umiak.core import context, tape
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.runtime import observe
 from umiak.util import flags
@@ -62,7 +62,7 @@ class _Stats:
     """Counts and extremes of a tensor."""
 
     def __init__(self, tensor: Any) -> None:
-        x = tensor.detach().numpy()
+        x = host_values(tensor.detach())
         x = np.abs(x) if np.iscomplexobj(x) else x.astype(np.float64 if x.dtype == np.float64 else np.float32)
         self.dtype = tensor.dtype.name
         self.device = tensor.place.device_type

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paddle.framework.place import place_of
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType, bfloat16, convert
 from umiak.core.place import Place
@@ -99,12 +99,12 @@ class DenseTensor:
         return DenseTensor(self._tensor.detach()[index])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(self._tensor.numpy(), dtype=dtype, copy=copy)
+        return np.array(host_values(self._tensor), dtype=dtype, copy=copy)
 
     def __str__(self) -> str:
         x = self._tensor
         lines = [f"shape: {self.shape()}", f"layout: {self._layout()}", f"place: {x.place!r}", f"dtype: {x.dtype.name}"]
-        return "\n".join(f"  - {line}" for line in [*lines, f"data: {np.asarray(x.detach().numpy()).ravel()}"])
+        return "\n".join(f"  - {line}" for line in [*lines, f"data: {host_values(x.detach()).ravel()}"])
 
 
 def dense_tensor_of(array: np.ndarray) -> DenseTensor:

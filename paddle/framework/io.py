@@ -57,7 +57,7 @@ class _Named:
 def _array(x: Tensor) -> np.ndarray:
     if x.is_sparse():
         raise TypeError("[save] requires dense tensors, got a sparse one. Save its indices and values.")
-    a = x.detach().numpy()
+    a = host_values(x.detach())
     # Only bfloat16 has a carrier that the reverse way recognises; the others keep ml_dtypes' own.
     return a.view(np.uint16) if a.dtype == ml_dtypes.bfloat16 else a
 

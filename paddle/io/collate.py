@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import paddle
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.pytree import is_namedtuple
@@ -78,7 +78,7 @@ def stack_tensor(arrays: Sequence[np.ndarray]) -> Any:
     if dtype.name not in _STACKED:
         return stack(arrays)
     out = paddle.empty(pending.shape, dtype.name)
-    pending.write(out.numpy())
+    pending.write(host_values(out))
     return out
 
 
@@ -88,7 +88,7 @@ def collate(batch: Sequence[Any], stack: Callable[[Sequence[np.ndarray]], Any]) 
     if isinstance(first, np.ndarray):
         return stack(batch)
     if isinstance(first, Tensor):
-        return stack([t.numpy() for t in batch]) if stack is Stack else paddle.stack(list(batch))
+        return stack([host_values(t) for t in batch]) if stack is Stack else paddle.stack(list(batch))
     if isinstance(first, (str, bytes)):  # before numbers: numpy.str_ is a generic too
         return list(batch)
     if isinstance(first, (numbers.Number, np.generic)):

@@ -13,12 +13,13 @@ from paddle.tensor._args import create_on
 from paddle.tensor.from_data import assign
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.array import host_values
 from umiak.core.tensor import Tensor
 
 
 def _array(op_name: str, name: str, x: Any) -> np.ndarray:
     if isinstance(x, Tensor):
-        return x.numpy()
+        return host_values(x)
     if not isinstance(x, np.ndarray):
         raise ValueError(f"[{op_name}] requires {name} as a tensor or an array, got {type(x).__name__}")
     return x

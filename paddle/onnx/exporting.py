@@ -17,6 +17,7 @@ from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.static.formats.graph import Module
 from paddle.static.formats.translate import Untranslatable, translate
 from paddle.static.input import InputSpec
+from umiak.core.array import host_values
 from umiak.core.tensor import Tensor
 from umiak.runtime.program_tracer import outside
 from umiak.util.errors import called, op_error
@@ -167,7 +168,7 @@ def _shaped(layer: Any, input_spec: Any, shapes: Any) -> list[Any]:
 
 def _array(x: Any) -> np.ndarray:
     with outside():
-        return x.numpy() if isinstance(x, Tensor) else np.asarray(x)
+        return host_values(x) if isinstance(x, Tensor) else np.asarray(x)
 
 
 def _model(module: Module, values: Mapping[str, np.ndarray], opset: int, higher: bool, **said: Any) -> ModelProto:

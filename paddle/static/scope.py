@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from paddle._public import public
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.context import current, no_grad_guard
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
@@ -58,10 +58,10 @@ class Held:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         with outside():
-            array = self._tensor.numpy()
+            array = host_values(self._tensor)
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
-        return array.copy() if copy else array  # NumPy leaves the copy that it is asked for to this method
+        return array if copy is False else array.copy()
 
     def __repr__(self) -> str:
         return repr(np.asarray(self))

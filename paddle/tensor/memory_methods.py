@@ -9,6 +9,7 @@ from typing import Any
 from paddle._public import constants, public
 from paddle.framework.place import place_of
 from umiak import ops as F
+from umiak.core.array import host_values
 from umiak.core.context import no_grad_guard
 from umiak.core.leaf_gradients import Sink, add_gradient, sink_of
 from umiak.core.storage import UNFILLED
@@ -123,7 +124,7 @@ def _md5sum(self: Tensor) -> str:
         >>> paddle.to_tensor([1.0, 2.0])._md5sum()
         '057a7f5ab69cb695657046b18832c330'
     """
-    return md5(self.detach().numpy().tobytes(), usedforsecurity=False).hexdigest()
+    return md5(host_values(self.detach()).tobytes(), usedforsecurity=False).hexdigest()
 
 
 @public("Tensor")

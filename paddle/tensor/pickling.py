@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from paddle._public import constants
-from paddle.tensor.to_python import numpy
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
@@ -93,7 +92,7 @@ def _reduce(self: Tensor) -> tuple:
         >>> pickle.loads(pickle.dumps(paddle.to_tensor([1, 2]))).tolist()
         [1, 2]
     """
-    a = numpy(self.detach())
+    a = host_values(self.detach())
     if a.dtype.kind not in "biufc":
         a = np.ascontiguousarray(a).reshape(a.shape).view(_CARRIER[a.dtype.itemsize])
     return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, own_attributes(self))

@@ -22,9 +22,10 @@ from umiak.util.errors import NotOneElement
 
 @public("Tensor")
 def numpy(self: Tensor, blocking: bool = True) -> np.ndarray:
-    """Elements as an array over the same memory; of a device other than the host, a copy.
+    """Elements as an array of their own, in row-major order.
 
-    The call waits until all work on the tensor is done.
+    The call waits until all work on the tensor is done. ``numpy.asarray(x, copy=False)`` and ``numpy.from_dlpack(x)``
+    give arrays over the tensor's memory.
 
     Args:
         blocking: accepted.
@@ -38,9 +39,10 @@ def numpy(self: Tensor, blocking: bool = True) -> np.ndarray:
         >>> a = x.numpy()
         >>> a[0] = 5.0
         >>> x.tolist()
-        [5.0, 0.0]
+        [0.0, 0.0]
     """
-    return host_values(self)
+    a = host_values(self)
+    return a.copy() if access(self.place) == ACCESS_HOST else a
 
 
 @public("Tensor")
@@ -250,10 +252,10 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
     Args:
         dtype: a NumPy dtype; by default that of the tensor.
-        copy: True copies, False refuses to, None copies for another dtype.
+        copy: True and None copy, False refuses to.
 
     Returns:
-        Array over the memory of the tensor, or a copy.
+        A copy; with ``copy=False`` an array over the memory of the tensor.
 
     Raises:
         ValueError: ``copy`` is False and the dtype is another one.
@@ -264,12 +266,12 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
         >>> np.asarray(paddle.ones([2])).tolist()
         [1.0, 1.0]
     """
-    a = numpy(self)
+    a = host_values(self)
     if dtype is not None and a.dtype != dtype:
         if copy is False:
             raise op_error(ValueError, "__array__", f"dtype {a.dtype} to share memory", dtype)
         return a.astype(dtype)
-    return a.copy() if copy else a
+    return a if copy is False else a.copy()
 
 
 def _cuda_array(self: Tensor) -> dict[str, Any]:

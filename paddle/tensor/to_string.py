@@ -8,6 +8,7 @@ import numpy as np
 
 from paddle._public import public
 from umiak.core import storage
+from umiak.core.array import host_values
 from umiak.core.context import capture_of, current
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -152,4 +153,4 @@ def to_string(x: Tensor) -> str:
         return f"{describe(x)}, name={x.name!r})"  # values are known while a program runs
     if x.storage is not None and x.storage.state == storage.UNFILLED:
         return f"{describe(x)},\n{' ' * INDENT}no values yet)"
-    return f"{describe(x)},\n{' ' * INDENT}{array_text(np.asarray(x.detach().numpy()))})"
+    return f"{describe(x)},\n{' ' * INDENT}{array_text(host_values(x.detach()))})"

@@ -89,15 +89,35 @@ def test_hash_is_identity():
 # --- NumPy and DLPack ----------------------------------------------------------------------------------------------
 
 
-def test_numpy_shares_memory():
+@pytest.mark.parametrize("array", [paddle.Tensor.numpy, np.asarray, np.array, np.ravel], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("given", [lambda x: x, lambda x: x.detach(), lambda x: x.T, lambda x: x[:1]])
+def test_arrays_are_copies(array, given):
+    x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+    a = array(given(x))
+    before = a.copy()
+    x.add_(paddle.ones([2, 2]))
+    assert (a == before).all()
+    a += 10
+    assert x.tolist() == [[2, 3], [4, 5]]
+
+
+def test_weights_of_before_a_step_stay_as_they_were():
+    layer = paddle.nn.Linear(2, 2)
+    optimizer = paddle.optimizer.SGD(1.0, parameters=layer.parameters())
+    before = layer.weight.numpy()
+    layer(paddle.ones([1, 2])).sum().backward()
+    optimizer.step()
+    assert np.abs(before - layer.weight.numpy()).min() == 1
+
+
+def test_arrays_over_the_memory_of_a_tensor():
     x = paddle.zeros([2])
-    x.numpy()[0] = 5
-    np.asarray(x)[1] = 6
+    x.__array__(copy=False)[0] = 5
+    np.from_dlpack(x)[1] = 6
     assert x.tolist() == [5, 6]
     assert np.asarray(x, dtype="int32").tolist() == [5, 6]
-    copied = np.array(x)
-    copied[0] = 0
-    assert x.tolist() == [5, 6]
+    with pytest.raises(ValueError, match="to share memory"):
+        x.__array__("int32", copy=False)
     y = paddle.from_numpy(np.zeros(2))
     assert y.dtype is paddle.float64
 

@@ -11,7 +11,7 @@ from paddle.inference.loading import files_of
 from paddle.inference.predictor import Predictor, create_predictor
 from paddle.inference.preparing import declared
 from umiak.backends.cpu.aot.steps import DTYPES
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import Tensor
 from umiak.runtime.program_tracer import Run, outside
 from umiak.util.errors import op_error
@@ -80,7 +80,7 @@ class Session:
 
 
 def _array(x: Tensor) -> np.ndarray:
-    return x.view("uint16").numpy() if x.dtype.name == "bfloat16" else x.numpy()
+    return host_values(x.view("uint16") if x.dtype.name == "bfloat16" else x)
 
 
 def create(model: str, parameters: str | None, threads: int) -> Session:

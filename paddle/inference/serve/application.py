@@ -25,7 +25,7 @@ from paddle.inference.serve.batching import Arrays, Batcher, Closed, Compute, Fu
 from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, chosen
 from paddle.inference.serve.http import Direct, error_response, read_body, refused, state_routes
 from paddle.inference.serve.metrics import Metrics
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.ir.expr import Sym
 from umiak.ir.program import reads_number
 from umiak.runtime.program_tracer import Run
@@ -117,7 +117,7 @@ def _compute(predictor: Predictor) -> Compute:
 
     def compute(arrays: Arrays) -> Arrays:
         results = predictor.run([from_numpy(np.asarray(x), place, copy=None) for x in arrays])
-        return [y.numpy() for y in results or ()]
+        return [host_values(y) for y in results or ()]
 
     return compute
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from umiak.core.array import host_values
 from umiak.core.dtype import DType, convert
 from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
@@ -133,7 +134,7 @@ def write_one(value: Any) -> bytes:
 
 
 def _stream(value: Any) -> list[bytes]:
-    array = value.numpy() if isinstance(value, Tensor) else np.asarray(value)
+    array = host_values(value) if isinstance(value, Tensor) else np.asarray(value)
     name = array.dtype.name
     if name not in _NUMBERS:
         raise FormatError(f"a dtype of {sorted(_NUMBERS)} is required, got {name}")
