@@ -543,7 +543,7 @@ class Model:
             test_data: a dataset, a :class:`paddle.io.DataLoader`, or an iterable of batches.
             batch_size: samples in a batch of each rank. For datasets alone.
             num_workers: processes that read samples; 0: this one does. For datasets alone.
-            stack_outputs: join the batches of an output to one array.
+            stack_outputs: join the batches of an output to one array. A batch of one axis, or of none, is a row of it.
             verbose: 0 prints nothing, 1 a progress bar, 2 lines, 3 lines with times of reading and of batches.
             callbacks: a callback or several.
 
@@ -551,7 +551,7 @@ class Model:
             A list with an element for each output: a tuple of arrays, one for each batch, or one array.
 
         Raises:
-            ValueError: no data, or batches with too few fields.
+            ValueError: no data, batches with too few fields, or with ``stack_outputs`` batches of different sizes.
             TypeError: data or callbacks of another kind.
 
         Example:
@@ -566,7 +566,7 @@ class Model:
         calls = config_callbacks(callbacks, model=self, verbose=verbose, mode="predict")
         batches = _Run(self, calls).predict(source)
         if stack_outputs:
-            return [np.concatenate(parts) for parts in zip(*batches)]
+            return [_joined(op_name, i, parts) for i, parts in enumerate(zip(*batches))]
         return list(zip(*batches))
 
     def _reset_metrics(self) -> None:
@@ -798,6 +798,17 @@ class _Run:
 
 def _array(x: Any) -> Any:
     return x.numpy() if isinstance(x, Tensor) else x
+
+
+def _joined(op_name: str, output: int, parts: Sequence[Any]) -> np.ndarray:
+    """The batches of an output below one another."""
+    sizes = {np.shape(part)[1:] if np.ndim(part) > 1 else np.shape(part) for part in parts}
+    if len(sizes) > 1:
+        raise op_error(
+            ValueError, op_name, f"batches of output {output} with equal rows, to stack them", sorted(sizes),
+            "A batch of one axis is a row: give outputs an axis of samples and one more, or stack them yourself.",
+        )  # fmt: skip
+    return np.vstack(parts)
 
 
 def _gathered(x: Any) -> Any:

@@ -583,3 +583,21 @@ def test_a_fault_in_a_length_is_shown():
 
     with pytest.raises(RuntimeError, match="a fault of the user's"):
         prepared().fit(Faulty(), verbose=0)
+
+
+@pytest.mark.parametrize("samples", [4, 5])
+def test_predictions_of_batches_are_stacked_as_rows(samples):
+    class Several(nn.Layer):
+        def forward(self, x):
+            return x, x.sum(axis=1), x.sum()
+
+    model = paddle.Model(Several())
+    data = paddle.io.TensorDataset([paddle.arange(2.0 * samples).reshape([samples, 2])])
+    if samples == 5:
+        with pytest.raises(ValueError, match=r"equal rows, to stack them, got \[\(1,\), \(2,\)\]"):
+            model.predict(data, batch_size=2, stack_outputs=True, verbose=0)
+        return
+    x, sums, total = model.predict(data, batch_size=2, stack_outputs=True, verbose=0)
+    assert x.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert sums.tolist() == [[1, 5], [9, 13]]
+    assert total.tolist() == [[6], [22]]
