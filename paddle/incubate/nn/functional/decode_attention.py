@@ -229,7 +229,8 @@ def _beam_rows(op_name: str, offsets: Tensor, before: Tensor, batch: Any, positi
 def _attend_beams(q: Tensor, cache: Tensor, rows: Tensor, before: Tensor, mask: Tensor | None, scale: float) -> Tensor:
     batch, positions = rows.shape
     column = create_on(rows.place, F.iota, 0, 1, dt.int64, positions)
-    position = F.broadcast_to(column, shape=(batch, positions))
+    # What no token has written may be NaN, which a weight of 0 does not hide: it is not read.
+    position = F.minimum(column, F.unsqueeze(cast(before, dt.int64), axes=(1,)))
     by_position = F.permute(cache, perm=(0, 1, 3, 2, 4))
     keys, values = (
         F.index_get(
@@ -237,7 +238,7 @@ def _attend_beams(q: Tensor, cache: Tensor, rows: Tensor, before: Tensor, mask: 
         )
         for i in (0, 1)
     )
-    seen = F.unsqueeze(F.le(column, F.unsqueeze(cast(before, dt.int64), axes=(1,))), axes=(1, 2))
+    seen = F.unsqueeze(F.eq(column, position), axes=(1, 2))
     if mask is not None:
         column = F.minimum(column, mask.shape[3] - 1)
         seen = F.where(seen, F.take(mask, column, axis=3), -math.inf)
