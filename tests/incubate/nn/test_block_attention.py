@@ -206,3 +206,30 @@ def test_a_sequence_that_rests_may_have_any_table() -> None:
 def test_blocks_may_be_shared_where_nobody_writes() -> None:
     """Two sequences that begin alike."""
     call(tables=[[1, 3], [1, 0]], encoder=[0, 0], decoder=[2, 2], this_time=[1, 1], qkv=paddle.ones([2, 12]))
+
+
+@pytest.mark.parametrize("captured", [None, False, True], ids=["eager", "captured", "one graph"])
+def test_a_refused_call_leaves_scales_as_they_were(captured) -> None:
+    """They are measured from prompts before a cache of bytes is written."""
+    function = block_multihead_attention
+    if captured is not None:
+        function = paddle.jit.to_static(function, full_graph=captured)
+    names = [f"cache_{x}_{kind}_scales" for kind in ("quant", "dequant") for x in "kv"]
+    scales = {n: paddle.full([2, 1], 3.0) for n in names}
+    caches = [paddle.zeros([5, 1, 2, 4], "uint8") for _ in range(2)]
+
+    def step(table):
+        lengths = ints([2, 0]), ints([0, 3]), ints([2, 1])
+        more = {**scales, "use_dynamic_cachekv_quant": True, "block_size": 2}
+        function(paddle.ones([3, 12]), *caches, *lengths, None, None, None, None, ints(table), **more)
+        return [x.numpy() for x in (*scales.values(), *caches)]
+
+    before = step([[4, -1], [2, 0]])
+    for x in scales.values():
+        x.fill_(3.0)
+    for table in ([[5, -1], [2, 0]], [[0, -1], [2, 0]]):
+        with pytest.raises((IndexError, ValueError), match="page"):
+            step(table)
+    assert all((x.numpy() == 3.0).all() for x in scales.values())
+    for x, y in zip(step([[4, -1], [2, 0]]), before, strict=True):
+        np.testing.assert_array_equal(x, y)

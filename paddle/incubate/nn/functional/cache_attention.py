@@ -379,9 +379,9 @@ class _Scales:
         self.to, self.back = tuple(to), tuple(back)
 
     def keep(self) -> None:
-        """Write what was measured."""
+        """Write what was measured, in captured functions too only where nothing before was refused."""
         for old, m in zip(self.given, (*self.to, *self.back), strict=False):
-            assign(old, m)
+            assign(old, F.optimization_barrier(m))
 
     def rows(self, index: Tensor) -> _Scales:
         """The scales of some of the sequences."""
