@@ -199,13 +199,15 @@ class Tensor:
         """Say which sizes the input has; ``copy_from_cpu`` takes them from the array in any case.
 
         Args:
-            *shape: sizes, or a list of them.
+            *shape: sizes, or a list, an array or a tensor of them.
 
         Raises:
             ValueError: an output, or sizes that the input does not allow.
         """
         self._input("reshape")
-        sizes = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (list, tuple, np.ndarray)) else list(shape)
+        given = shape[0] if len(shape) == 1 else shape
+        given = given.tolist() if hasattr(given, "tolist") else given  # an array or a tensor
+        sizes = list(given) if isinstance(given, (list, tuple)) else [given]
         wanted = declared(self._slots.metas[self._name])
         if len(sizes) != len(wanted) or any(n < 0 or m not in (-1, n) for m, n in zip(wanted, sizes, strict=True)):
             raise op_error(ValueError, "reshape", f"sizes that {self._name!r} allows: {wanted}", sizes)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import numbers
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 import paddle
 from paddle._public import public
+from paddle.tensor._args import number
 from umiak.util.arguments import several
 from umiak.util.errors import ShapeError, op_error
 
@@ -287,8 +287,10 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
         (8, 2, True)
     """
     total = len(dataset)
-    lengths = several("random_split", "a list of numbers as lengths", lengths, numbers.Real)
-    if lengths and abs(sum(lengths) - 1) < 1e-9 and all(0 <= n <= 1 for n in lengths) and total != 1:
+    lengths = several("random_split", "a list of numbers as lengths", lengths, SupportsFloat)
+    sums_to_one = bool(lengths) and abs(number(sum(lengths)) - 1) < 1e-9  # as their dtype rounds it
+    lengths = [number(n) for n in lengths]
+    if sums_to_one and all(0 <= n <= 1 for n in lengths) and total != 1:
         sizes = [int(total * n) for n in lengths]
         for i in range(total - sum(sizes)):
             sizes[i % len(sizes)] += 1

@@ -7,11 +7,10 @@ schedule with its own state. Schedules advance only when the user calls ``step()
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, SupportsFloat
 
 from paddle import _lazy
 from umiak.util.arguments import several
@@ -195,8 +194,8 @@ class PiecewiseDecay(LRScheduler):
     def __init__(
         self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
     ) -> None:
-        several("PiecewiseDecay", "a list of numbers as boundaries", boundaries, numbers.Real)
-        several("PiecewiseDecay", "a list of numbers as values", values, numbers.Real)
+        several("PiecewiseDecay", "a list of numbers as boundaries", boundaries, SupportsFloat)
+        several("PiecewiseDecay", "a list of numbers as values", values, SupportsFloat)
         _require(len(boundaries) > 0, ValueError, self, "at least one boundary", boundaries)
         _require(
             len(values) > len(boundaries),

@@ -754,11 +754,11 @@ class Optimizer(HookedStep):
 
     def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Any, Tensor]]:
         op_name = f"{type(self).__name__}.minimize"
-        skips = several(op_name, "a list of parameters or names as no_grad_set", no_grad_set or (), (str, Tensor))
+        skips = [no_grad_set] if isinstance(no_grad_set, Tensor) else no_grad_set or ()
+        skips = several(op_name, "a list of parameters or names as no_grad_set", skips, (str, Tensor))
         skipped = {x if isinstance(x, str) else x.name for x in skips}
-        params: list[Any] = self._parameter_list
-        if parameters is not None:
-            params = several(op_name, "a list of parameters as parameters", parameters, Tensor)
+        params: list[Any] = [parameters] if isinstance(parameters, Tensor) else parameters or self._parameter_list
+        params = several(op_name, "a list of parameters as parameters", params, Tensor)
         return [(p, p.grad) for p in params if p.grad is not None and not p.stop_gradient and p.name not in skipped]
 
     def append_regularization_ops(

@@ -16,28 +16,28 @@ from umiak.util.arguments import several
 from umiak.util.errors import op_error
 
 
-def _names(op_name: str, argument: str, given: Any) -> set[str]:
-    """The names of variables, which are given as such or by their names; none for None."""
+def _listed(op_name: str, argument: str, given: Any) -> list[Any]:
+    """Variables, which are given as such or by their names, in a list; none for None."""
     given = [given] if isinstance(given, Tensor) else () if given is None else given
-    xs = several(op_name, f"a list of variables or names as {argument}", given, (str, Tensor))
-    return {x if isinstance(x, str) else x.name for x in xs}
+    return several(op_name, f"a list of variables or names as {argument}", given, (str, Tensor))
 
 
-def _values(tracer: ProgramTracer, variables: Any) -> Iterator[Value]:
-    """The values of variables of a program, which are given as such or by their names; others are left out."""
-    for x in [variables] if isinstance(variables, Tensor) else variables or ():
+def _names(variables: Sequence[Any]) -> set[str]:
+    return {x if isinstance(x, str) else x.name for x in variables}
+
+
+def _values(tracer: ProgramTracer, variables: Sequence[Any]) -> Iterator[Value]:
+    """The values of variables of a program; others are left out."""
+    for x in variables:
         found = tracer.names.get(x) if isinstance(x, str) else x
         value = tracer.find(found) if isinstance(found, Tensor) else None
         if value is not None:
             yield value
 
 
-def parameters_of(
-    tracer: ProgramTracer, wanted: Sequence[Any] | None, left_out: Iterable[Any] | None
-) -> list[Parameter]:
-    """The trainable parameters of a program, or those of them that are wanted, given as parameters or names."""
-    skipped = _names("append_backward", "no_grad_set", left_out)
-    chosen = None if wanted is None else _names("append_backward", "parameter_list", wanted)
+def _parameters(tracer: ProgramTracer, wanted: Sequence[Any] | None, left_out: Sequence[Any]) -> list[Parameter]:
+    """The trainable parameters of a program, or those of them that are wanted."""
+    skipped, chosen = _names(left_out), None if wanted is None else _names(wanted)
     return [
         x for x in tracer.captured().values()
         if isinstance(x, Parameter) and not x.stop_gradient and x.name not in skipped
@@ -86,8 +86,10 @@ def append_backward(
         raise op_error(ValueError, "append_backward", "a loss with one element", list(loss.shape))
     if loss.stop_gradient:
         return []
-    params = parameters_of(tracer, parameter_list, no_grad_set)
-    with tracer.ending_at(_values(tracer, no_grad_set)):
+    wanted = None if parameter_list is None else _listed("append_backward", "parameter_list", parameter_list)
+    left_out = _listed("append_backward", "no_grad_set", no_grad_set)
+    params = _parameters(tracer, wanted, left_out)
+    with tracer.ending_at(_values(tracer, left_out)):
         found = tracer.gradients_in([loss], [None], params)
     return [(p, g) for p, g in zip(params, found, strict=True) if g is not None]
 
@@ -135,12 +137,13 @@ def gradients(
     for x in xs:
         if not isinstance(x, Tensor):
             raise op_error(TypeError, "gradients", "variables as inputs", type(x).__name__)
-    skipped = _names("gradients", "no_grad_set", no_grad_set)
+    left_out = _listed("gradients", "no_grad_set", no_grad_set)
+    skipped = _names(left_out)
     open_ends = [i for i, y in enumerate(ys) if not y.stop_gradient]
     wanted = [x for x in xs if not x.stop_gradient and not (skipped and x.name in skipped)]
     if not open_ends or not wanted:
         return [None] * len(xs)
-    with tracers[0].ending_at(_values(tracers[0], no_grad_set)):
+    with tracers[0].ending_at(_values(tracers[0], left_out)):
         targets, seeds = [ys[i] for i in open_ends], [gs[i] for i in open_ends]
         found = tracers[0].gradients_in(targets, seeds, wanted, create_graph=True)
     by_input = {id(x): g for x, g in zip(wanted, found, strict=True)}

@@ -125,3 +125,71 @@ def test_no_names_of_files(wrong):
         with pytest.raises(TypeError, match=r"requires .*, got (int|NoneType|dict)"):
             call()
     assert paddle.load(io.BytesIO(b"\x80\x04K\x03.")) == 3
+
+
+def last(schedule):
+    for _ in range(5):
+        schedule.step()
+    return float(schedule.get_lr())
+
+
+NUMBERS = {
+    "list": list, "tuple": tuple, "array": np.array, "NumPy's": lambda x: [np.asarray(n)[()] for n in x],
+    "without dims": lambda x: [np.asarray(n) for n in x], "tensor": paddle.to_tensor,
+    "tensors": lambda x: [paddle.to_tensor(n) for n in x],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", NUMBERS)
+def test_numbers_in_every_form(form):
+    """As in the reference."""
+    of = NUMBERS[form]
+    assert nn.functional.dropout(paddle.ones([2, 3]), 0.5, axis=of([0])).shape == [2, 3]
+    assert [len(x) for x in data.random_split(range(10), of([8, 2]))] == [8, 2]
+    assert [len(x) for x in data.random_split(range(10), of([0.8, 0.2]))] == [8, 2]
+    assert last(lr.PiecewiseDecay(of([1, 2]), of([0.25, 0.5, 0.75]))) == 0.75
+
+
+def test_one_number_of_numpy():
+    x, size = paddle.ones([2, 3]), np.int64(3)
+    for y in (nn.LayerNorm(size)(x), nn.functional.layer_norm(x, size), nn.RMSNorm(size)(x)):
+        assert y.shape == [2, 3]
+
+
+def test_what_reads_as_a_dict_is_a_state():
+    class State:
+        def __init__(self, entries):
+            self.keys, self.__class__.__getitem__ = entries.keys, lambda _, key: entries[key]
+
+        def __iter__(self):
+            return iter(self.keys())
+
+        def __contains__(self, key):
+            return key in self.keys()
+
+    model, other = nn.Linear(2, 1), nn.Linear(2, 1)
+    assert model.set_state_dict(State(other.state_dict())) == ([], [])
+    assert model.weight.tolist() == other.weight.tolist()
+
+
+def test_parameters_of_minimize():
+    """One parameter is a list of one, an empty list the optimizer's, as in the reference."""
+    model = nn.Linear(2, 1)
+    sgd = SGD(0.5, parameters=model.parameters())
+    loss = model(paddle.ones([1, 2])).sum()
+    loss.backward()
+    assert [p is model.bias for p, _ in sgd.minimize(loss, no_grad_set=model.weight)[1]] == [True]
+    assert [p is model.bias for p, _ in sgd.minimize(loss, parameters=model.bias)[1]] == [True]
+    assert len(sgd.minimize(loss, parameters=[])[1]) == 2
+
+
+def test_what_is_read_once_names_variables_too(program):
+    with static.program_guard(program):
+        x = static.data("x", [2, 2])
+        first, second = nn.Linear(2, 2), nn.Linear(2, 1)
+        between = first(x)
+        loss = second(between).sum()
+        for given in ([between], iter([between])):
+            found = static.append_backward(loss, no_grad_set=given)
+            assert [p.name for p, _ in found] == [second.weight.name, second.bias.name]
+        assert [p.name for p, _ in SGD().minimize(loss, parameters=second.bias)[1]] == [second.bias.name]

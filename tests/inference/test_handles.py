@@ -101,6 +101,7 @@ def test_sizes_beforehand(handle):
     handle.reshape([5, 8])
     assert handle.shape() == [5, 8]
     handle.reshape(np.array([6, 8]))
+    handle.reshape(paddle.to_tensor([6, 8]))
     assert handle.shape() == [6, 8]
     handle.copy_from_cpu(np.ones([2, 8], "float32"))
     assert handle.shape() == [2, 8]

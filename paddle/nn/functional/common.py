@@ -156,7 +156,8 @@ def dropout(
 
 
 def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
-    axes = tuple([axis] if isinstance(axis, int) else several("dropout", "an int or a list of them as axis", axis, int))
+    given = [axis] if isinstance(axis, int) else several("dropout", "an int or a list of them as axis", axis)
+    axes = tuple([integer(a, "dropout", "axis") for a in given])
     try:
         ndim = x.ndim
     except AttributeError:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.tensor._args import InternedOps, create_on, real_number
@@ -43,7 +45,7 @@ def _channels(op_name: str, x: Tensor, data_format: str) -> int:
 
 def tail_axis(op_name: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
     """Return the first normalised axis; the normalised dims must be the last ones of x."""
-    wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    wanted = [normalized_shape] if isinstance(normalized_shape, (int, np.integer)) else list(normalized_shape)
     axis = x.ndim - len(wanted)
     sizes = x.shape[axis:]
     same = list(sizes) == wanted if type(x._count) is int else all(map(dim.eq, sizes, wanted))

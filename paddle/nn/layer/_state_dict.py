@@ -184,7 +184,7 @@ def set_state_dict(
         >>> b.set_state_dict(a.state_dict())
         ([], [])
     """
-    if not isinstance(state_dict, Mapping):
+    if not hasattr(state_dict, "keys"):
         raise op_error(TypeError, "set_state_dict", "a dict of tensors by name", type(state_dict).__name__)
     matched, missing, used = [], [], set()
     for key, own in self.state_dict(use_hook=False).items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import paddle.nn.functional as F
@@ -81,7 +82,7 @@ class LayerNorm(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__(dtype=dtype)
-        shape = [normalized_shape] if isinstance(normalized_shape, int) else normalized_shape
+        shape = [int(normalized_shape)] if isinstance(normalized_shape, Integral) else normalized_shape
         shape = several("LayerNorm", "an int or a list of them as normalized_shape", shape)
         self._normalized_shape = shape
         self._epsilon = epsilon
@@ -141,7 +142,9 @@ class RMSNorm(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self._normalized_shape = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+        shape = [int(normalized_shape)] if isinstance(normalized_shape, Integral) else normalized_shape
+        shape = several("RMSNorm", "an int or a list of them as normalized_shape", shape)
+        self._normalized_shape = shape
         self._epsilon = epsilon
         self.weight = self.create_parameter(self._normalized_shape, weight_attr, default_initializer=Constant(1.0))
 
