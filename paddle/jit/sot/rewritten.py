@@ -16,7 +16,7 @@ from paddle.jit.sot.models.table import model
 from paddle.jit.sot.trace import MUTABLE, Trace, Unset, snapshot
 from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
-from paddle.jit.source.builtins_ import TABLE, replaces
+from paddle.jit.source.builtins_ import TABLE, is_stacked, replaces
 from paddle.jit.source.convert import HELPERS, is_converted_code
 from paddle.jit.source.values import Conditional, holds, is_unknown
 from paddle.jit.source.world import ABSENT, World
@@ -401,7 +401,7 @@ for _original in (print, int, float, bool, len, range, enumerate, zip, reversed,
 def _as_extremum(original: Callable[..., Any], replacement: Callable[..., Any]) -> None:
     @model(replacement)
     def run(simulator: Simulator, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not isinstance(args[0], (list, tuple)):
+        if len(args) == 1 and not isinstance(args[0], (list, tuple)) and not is_stacked(args[0]):
             args = (list(simulator.world.iterate(args[0])),)
         if replaces(original, args, kwargs):
             return replacement(*args, **kwargs)
@@ -411,6 +411,8 @@ def _as_extremum(original: Callable[..., Any], replacement: Callable[..., Any]) 
 def _as_quantifier(replacement: Callable[..., Any], decides: bool) -> None:
     @model(replacement)
     def run(simulator: Simulator, items: Any) -> Any:
+        if is_stacked(items):
+            return replacement(items)
         unknown = []
         for x in simulator.world.iterate(items):
             if is_unknown(x):

@@ -115,7 +115,7 @@ def are_open_sizes(those: Any) -> bool:
 
 def _extreme(function: Callable[..., Any], op: Any, of_sizes: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and _is_stacked(args[0]):
+        if len(args) == 1 and not kwargs and is_stacked(args[0]):
             return array_of(args[0]).extreme(function.__name__)
         those = args if len(args) > 1 else tuple(args[0]) if isinstance(args[0], (list, tuple)) else ()
         if are_open_sizes(those) and not kwargs:
@@ -141,24 +141,34 @@ def _either(test: Any, a: Any, b: Any) -> Any:
     return choose(test, lambda: a, lambda: b)
 
 
-def _is_stacked(x: Any) -> bool:
+def is_stacked(x: Any) -> bool:
     """Return whether something is a list whose length data decide."""
     x = array_of(x)
     return type(x) is TensorArray and x.data is not None
 
 
 def _all(those: Any) -> Any:
-    if _is_stacked(those):
+    if is_stacked(those):
         return array_of(those).truths("all")
-    items = [asked(x) for x in those]
+    items = _until(those, False)
     return and_(True, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else all(items)
 
 
 def _any(those: Any) -> Any:
-    if _is_stacked(those):
+    if is_stacked(those):
         return array_of(those).truths("any")
-    items = [asked(x) for x in those]
+    items = _until(those, True)
     return or_(False, *[lambda x=x: _bool(x) for x in items]) if any(map(is_unknown, items)) else any(items)
+
+
+def _until(those: Any, decides: bool) -> list[Any]:
+    """The items up to the one whose known truth decides, behind which an iterator is not asked."""
+    items: list[Any] = []
+    for x in those:
+        items.append(asked(x))
+        if not is_unknown(items[-1]) and bool(items[-1]) is decides:
+            break
+    return items
 
 
 def _print(*args: Any, sep: str | None = None, end: str | None = None, file: Any = None, flush: bool = False) -> None:
@@ -206,7 +216,7 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
         return len(args) == 1 and (is_unknown(args[0]) or isinstance(array_of(args[0]), (Traced, TensorArray)))
     if f in (isinstance, type):
         return type(args[0]) is TensorArray
-    if f in (max, min, all, any, list, sorted) and len(args) == 1 and _is_stacked(args[0]):
+    if f in (max, min, all, any, list, sorted) and len(args) == 1 and is_stacked(args[0]):
         return True
     if f is sum:
         return bool(args) and isinstance(args[0], TensorArray)

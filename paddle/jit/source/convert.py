@@ -102,7 +102,7 @@ def _rewrite(function: FunctionType, found: Any) -> _Rewritten:
         if getattr(node, "type_params", None):
             node.type_params = []
     show(function, "the function", node)
-    names = Names(node)
+    names = Names(node, {**function.__globals__, **dict.fromkeys(function.__code__.co_freevars)})
     node = rewrite(node, names)
     text = ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
     show(function, "with helpers", node, final=True)

@@ -62,6 +62,19 @@ def attributes_set(nodes: Iterable[ast.AST]) -> list[str]:
     )  # fmt: skip
 
 
+def bound_anywhere(tree: ast.AST) -> set[str]:
+    """The names that a tree binds in any of its scopes."""
+    out: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            out[node.arg] = None
+        elif isinstance(node, (ast.Global, ast.Nonlocal)):
+            out.update(dict.fromkeys(node.names))
+        else:
+            _bound(node, out, False)
+    return set(out)
+
+
 def declared(nodes: Iterable[ast.AST], kind: type[ast.Global | ast.Nonlocal]) -> set[str]:
     """The names in ``global`` or ``nonlocal`` statements of a scope."""
     return {name for n in within(nodes) if isinstance(n, kind) for name in n.names}

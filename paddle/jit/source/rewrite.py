@@ -8,7 +8,8 @@ there, and what follows a statement that may be left goes into the other branch,
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+import builtins
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from paddle.jit.source import build
@@ -18,6 +19,7 @@ from paddle.jit.source.names import (
     UNREAD,
     Scope,
     attributes_set,
+    bound_anywhere,
     bound_by,
     declared,
     declared_inside,
@@ -34,12 +36,20 @@ if hasattr(ast, "TryStar"):
 
 
 class Names:
-    """Names for what rewriting adds, none of which the user's text has. ``made``: by name the user's function."""
+    """Names for what rewriting adds, none of which the user's text has. ``made``: by name the user's function;
+    ``outer``: what names have a value outside of the text."""
 
-    def __init__(self, tree: ast.AST) -> None:
+    def __init__(self, tree: ast.AST, outer: Mapping[str, Any]) -> None:
         self._taken = identifiers(tree)
+        self._bound = bound_anywhere(tree)
+        self._outer = outer
         self.made: dict[str, str] = {}
         self.helpers = self.new("jst", "")
+
+    def is_builtin(self, name: str) -> bool:
+        """Return whether a name of the text is that of a built-in function, and nothing else."""
+        function = getattr(builtins, name, None)
+        return function is not None and name not in self._bound and self._outer.get(name, function) is function
 
     def new(self, base: str, function: str) -> str:
         name, n = base, 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,56 @@ def test_a_number_that_is_not_in_a_list_is_refused(tmp_path):
     assert model(paddle.ones([4, 3])).tolist() == f(paddle.ones([4, 3])).tolist()
     with pytest.raises(ValueError, match=r"is not in list|x not in list"):
         model(paddle.ones([3, 3]))
+
+
+def stops_at_the_item_that_decides(x):
+    asked = []
+
+    def positive(n):
+        asked.append(n)
+        return 1 / n > 0
+
+    found = any(positive(n) for n in (1, 0) if n < 5), all(not positive(n) for n in (2, 0) if n < 5)
+    found += any(positive(n) for n in (3, 0)), any(n > 3 for n in itertools.count())
+    found += (any((last := n) > 1 for n in range(5) if n >= 0),)
+    return x * len(asked) * sum(found) * last
+
+
+def own_functions(x):
+    def sum(items):
+        return next(items) * 10
+
+    return x * sum(i + 2 for i in range(3)) * set(i for i in (4, 5) if i)
+
+
+def set(items):
+    return next(items)
+
+
+def a_generator_that_ends_early(x):
+    items = iter([1, 2])
+    try:
+        return x * len(list(next(items) for _ in range(3)))  # noqa: C400
+    except RuntimeError:
+        return x * 7
+
+
+def of_chosen_rows(x):
+    chosen = [r.sum() for r in x if r[0] > 0.5]
+    found = any(r.sum() > 8 for r in x if r[0] > 0), all(r.sum() > 1 for r in x if r[0] > 0.5)
+    above = [s > 9 for s in chosen]
+    return [x * 2 if one else x for one in (*found, any(above))], max(chosen), min(chosen)
+
+
+AS_WRITTEN = (stops_at_the_item_that_decides, own_functions, a_generator_that_ends_early, of_chosen_rows)
+
+
+@pytest.mark.parametrize("f", AS_WRITTEN, ids=lambda f: f.__name__)
+def test_what_takes_a_generator_asks_as_much_of_it_as_python_does(f, tmp_path):
+    model, one_graph = saved(f, tmp_path), paddle.jit.to_static(f, full_graph=True)
+    for n in (3, 4, 5):
+        x = paddle.arange(n * 3, dtype="float32").reshape([n, 3]) / n
+        want = paddle.utils.flatten(f(x))
+        for found in (model(x), one_graph(x)):
+            for a, b in zip(paddle.utils.flatten(found), want, strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
