@@ -32,9 +32,14 @@ def folded(error: BaseException) -> BaseException:
     return error.with_traceback(None)
 
 
+def _module(frame: FrameType) -> str:
+    """The name of the module of a frame; "" for what was executed with a namespace of its own."""
+    return frame.f_globals.get("__name__", "")
+
+
 def _passes_on(frame: FrameType) -> bool:
     """Return whether a frame only brings a call to the function in whose place it stands."""
-    module = frame.f_globals["__name__"]
+    module = _module(frame)
     return module == "umiak.core.direct" or module.startswith("paddle._")
 
 
@@ -47,7 +52,7 @@ def fold(trace: TracebackType | None) -> TracebackType | None:
         trace = trace.tb_next
     users = [i for i, entry in enumerate(entries) if not inside(entry.tb_frame)]
     end = users[-1] + 2 if users else len(entries)
-    if users and end <= len(entries) and entries[end - 1].tb_frame.f_globals["__name__"].startswith("umiak.core"):
+    if users and end <= len(entries) and _module(entries[end - 1].tb_frame).startswith("umiak.core"):
         end -= 1  # an operator: the line itself says it
     result = None
     for entry in reversed(entries[:end]):
