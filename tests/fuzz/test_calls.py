@@ -9,7 +9,8 @@ import pytest
 import paddle
 from paddle.jit.sot.psdb import in_sot
 from paddle.vision import ops
-from tests.fuzz.calls.check import FAMILIES, MODES, Failure, calls_of, check, family_of
+from tests.fuzz.calls.check import FAMILIES, MODES, calls_of, check, family_of
+from tests.fuzz.calls.modes import Failure
 
 SAMPLE, EACH = 6, 3
 ALL, CHUNK = 2_000, 50

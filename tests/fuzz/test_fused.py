@@ -12,7 +12,7 @@ import paddle.incubate.nn as nn
 import paddle.incubate.nn.functional as FF
 from paddle.jit.sot.psdb import in_sot
 from paddle.nn import quant
-from tests.fuzz.calls.check import Failure
+from tests.fuzz.calls.modes import Failure
 from tests.fuzz.fused.check import FAMILIES, MODES, calls_of, check
 
 SAMPLE = (5, 12, 20)
@@ -79,21 +79,24 @@ def test_every_public_name_is_called():
     assert not called & ELSEWHERE
 
 
-@pytest.mark.parametrize("mode", [mode for mode in MODES if "gradient" not in mode and mode != "strided"])
+@pytest.mark.parametrize("mode", MODES)
 def test_a_defect_is_found(monkeypatch, mode):
-    """In the second result alone, of one mode alone."""
+    """In the second result alone, or in its gradient, of one mode alone."""
     drawn = ((seed, calls_of(seed, 1)[0]) for seed in range(9_000))
     seed = next(s for s, c in drawn if c.names == ("fused_rms_norm_ext",) and min(c.arrays[0].shape) > 1)
     norm = FF.fused_rms_norm_ext
 
     def wrong(x: paddle.Tensor, *rest: object) -> tuple:
         y, factors = norm(x, *rest)
+        if "gradient" in mode:
+            return y, factors + factors.detach() - factors if in_sot() == (mode != "gradient") else factors
         here = {
             "float32": x.dtype == paddle.float32, "float16": x.dtype == paddle.float16,
             "bfloat16": x.dtype == paddle.bfloat16, "captured": in_sot(),
+            "strided": mode == "strided" and not x.is_contiguous(),
         }.get(mode, True)  # fmt: skip
         return y, factors * 1.5 if here else factors
 
     monkeypatch.setattr(FF, "fused_rms_norm_ext", wrong)
-    with pytest.raises(Failure, match=f"{mode}.*result 1"):
+    with pytest.raises(Failure, match=f": {mode}: .*slope" if "gradient" in mode else f"{mode}.*result 1"):
         check(seed, Counter(), mode)
