@@ -104,8 +104,10 @@ def nbytes(block: Block) -> int:
 
 def file_name(name: Any, where: str) -> str:
     """A plain name of a file in the checkpoint's own folder."""
-    if not isinstance(name, str) or not 0 < len(name.encode()) < 256 or "/" in name or "\0" in name or name[0] == ".":
-        raise sj.fail(where, "the plain name of a file in the same folder", name)
+    # A surrogate, which JSON may have, is in no name that is written as UTF-8.
+    size = len(name.encode(errors="replace")) if isinstance(name, str) else 0
+    if not 0 < size < 256 or re.search("[/\0\ud800-\udfff]", name) or name[0] == ".":
+        raise sj.fail(where, "the plain name of a file in the same folder", repr(name))
     return name
 
 

@@ -174,6 +174,10 @@ DAMAGES = {
     "another shape": (header(lambda t, n: t[n].update(shape=t[n]["shape"][::-1])), "with the shape"),
     "a huge shape": (header(lambda t, n: t[n].update(shape=[1 << 40, 1 << 40])), "elements"),
     "another name": (header(lambda t, n: t.update({"other": t.pop(n)})), "model.safetensors.index.json has"),
+    "an index of no characters": (
+        lambda d: (d / "model.safetensors.index.json").write_text('{"weight_map": {"a": "\\ud800"}}'),
+        "the plain name of a file",
+    ),
     "an index that lies": (
         lambda d: (d / "model.safetensors.index.json").write_text('{"weight_map": {"a": "../b.safetensors"}}'),
         "b.safetensors",
