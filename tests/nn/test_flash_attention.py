@@ -399,6 +399,16 @@ def test_reduced_scores(sizes, dtype):
     close(got.numpy(), want.numpy(), "float64" if dtype == "float64" else "float32")
 
 
+def test_reduced_scores_of_a_saved_model_count_the_sums_that_are_given(tmp_path):
+    q, k = paddle.randn([2, 5, 4, 8]), paddle.randn([2, 6, 2, 8])
+    lse = paddle.randn([2, 4, 5]) + 3  # of other keys, too
+    specs = [paddle.static.InputSpec([None, *x.shape[1:]], stop_gradient=True) for x in (q, k, lse)]
+    scores = paddle.jit.to_static(FLASH.calc_reduced_attention_scores, input_spec=specs, full_graph=True)
+    paddle.jit.save(scores, str(tmp_path / "m"))
+    got = paddle.jit.load(str(tmp_path / "m"))(q, k, lse)
+    close(got.numpy(), FLASH.calc_reduced_attention_scores(q, k, lse).numpy(), "float32")
+
+
 @pytest.mark.parametrize("layout", ["more queries", "more keys"])
 def test_causal_order_from_the_first_key(layout):
     rng = np.random.default_rng(0)
@@ -595,3 +605,23 @@ def test_captured_attention_in_plain_code_without_keys(one_graph):
     for queries, keys in ((64, 64), (65, 0), (70, 0), (64, 33)):
         q, k, v = (paddle.ones([2, 2, n, 16]) for n in (queries, keys, keys))
         np.testing.assert_allclose(plain(q, k, v).numpy(), np.full((2, 2, queries, 16), float(keys > 0)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [FLASH.flash_attention, F.flashmask_attention])
+def test_one_graph_takes_the_seed_of_each_run(rng, f):
+    q, k, v = (paddle.to_tensor(rng.standard_normal((1, 6, 2, 8)), stop_gradient=False) for _ in range(3))
+
+    def call(place):
+        out = f(q, k, v, dropout=0.4, causal=True, fixed_seed_offset=place)
+        out = out[0] if isinstance(out, tuple) else out
+        return [out, *paddle.grad((out * out).sum(), [q, k, v])]
+
+    captured = paddle.jit.to_static(call, full_graph=True)
+    for place in ([7, 0], [7, 8], [-3, 2**34]):
+        place = paddle.to_tensor(place)
+        for x, y in zip(captured(place), call(place), strict=True):
+            np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-12)
+    assert len(captured._captures()) == 1
+    for function in (call, captured):
+        with pytest.raises(ValueError, match="an offset of 0 or more, got -4"):
+            function(paddle.to_tensor([7, -4]))

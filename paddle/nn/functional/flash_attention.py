@@ -36,7 +36,7 @@ from paddle.nn.functional.packed_sequences import (
 )
 from paddle.tensor._args import create_on, integer
 from umiak import ops as F
-from umiak.core.context import no_grad_guard
+from umiak.core.context import capture_of, no_grad_guard
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.util.errors import op_error
@@ -495,6 +495,12 @@ def calc_reduced_attention_scores(query: Tensor, key: Tensor, softmax_lse: Tenso
     q, k = (F.cast(x, dtype=wide) for x in (query, key))
     k = k if heads == key_heads else F.repeat_interleave(k, axis=2, repeats=heads // key_heads)
     lse = F.cast(F.slice(softmax_lse, axes=(2,), starts=(0,), sizes=(queries,), steps=(1,)), dtype=wide)
+    tracer = capture_of()
+    if tracer is not None and tracer.static:  # attention in operators of files has sums of exponentials of its own
+        q, k = (F.permute(x, perm=(0, 2, 1, 3)) for x in (q, k))
+        scores = F.mul(F.matmul(q, k, transpose_y=True), 1.0 / math.sqrt(size or 1))
+        weights = F.exp(F.sub(scores, F.reshape(lse, shape=(*lse.shape, 1))))
+        return F.sum(weights, axes=(2,), keepdim=True)
     # The gradient of values are the sums of weights times the gradient of the result.
     v = create_on(query.place, F.full, 0.0, dtype=wide, shape=(batch, keys, heads, 1))
     out, ones = (create_on(query.place, F.full, x, dtype=wide, shape=(batch, queries, heads, 1)) for x in (0.0, 1.0))

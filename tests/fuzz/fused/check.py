@@ -72,7 +72,8 @@ class Check(modes.Check):
         """Sizes that differ between the calls are open."""
         return [
             paddle.static.InputSpec(
-                [n if n == m else None for n, m in zip(x.shape, y.shape, strict=True)], x.dtype, f"x{i}"
+                [n if n == m else None for n, m in zip(x.shape, y.shape, strict=True)], x.dtype, f"x{i}",
+                i not in self.call.differentiable,
             )
             for i, (x, y) in enumerate(zip(*(self.given(call)[0] for call in self.calls), strict=True))
         ]  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 import paddle
 import paddle.nn.functional as F
 from paddle.static import InputSpec
+from umiak import ops
 
 RNG = np.random.default_rng(5)
 
@@ -30,6 +31,14 @@ CASES = {
     ]),
     "gcd of bytes": (lambda x: paddle.gcd(x, 12), ("int8",), [(ints(8, -9, 0, 127, dtype="int8"),)]),
     "lcm": (paddle.lcm, ("int32", "int32"), [(RNG.integers(-30, 30, (4, 3), "int32"), ints(4, 6, 0))]),
+    "fmod": (ops.fmod, ("int64", "int64"), [
+        (ints(7, -7, 7, -7, 6, -6, 0, -(1 << 63), dtype="int64"), ints(3, 3, -3, -3, 3, 3, 5, 7, dtype="int64")),
+        (ints(-9, dtype="int64"), ints(4, dtype="int64")),
+    ]),
+    "fmod of floats": (ops.fmod, ("float32", "float32"), [
+        (np.float32([1e10, -1e10, 5.5, -5.5, 0.3]), np.float32([3.0, 0.7, -2.0, 2.0, 0.1])),
+        (np.float32([-1e8]), np.float32([0.3])),
+    ]),
     "matrix_exp": (paddle.linalg.matrix_exp, ("float64",), [
         (of(4, 3, 3, dtype="float64"),), (of(2, 5, 5, dtype="float64") * np.array([0.01, 8.0])[:, None, None],),
     ]),

@@ -173,12 +173,18 @@ def cast(e: Emitter, o: ir.Operation) -> Result:
 
 @_on("fmod")
 def fmod(e: Emitter, o: ir.Operation) -> Result | None:
-    kind = e.type(o)
-    if not kind.dtype.startswith("float"):
-        return None
-    x, y = of_both(e, o)
-    quotient = e.one("trunc", [e.one("divide", [x, y], kind)], kind)
-    return e.one("subtract", [x, e.one("multiply", [quotient, y], kind)], kind)
+    dtype = o.results[0].meta.dtype
+
+    def rest(*those: Any) -> Any:
+        x, y = (v if isinstance(v, Tensor) else F.full(v, shape=(), dtype=dtype) for v in those)
+        if dtype is not None and dtype.is_integer:
+            found = F.remainder(x, y)
+            apart = F.logical_and(F.ne(found, 0), F.ne(F.lt(x, 0), F.lt(y, 0)))
+            return F.where(apart, F.sub(found, y), found)
+        found = F.remainder(F.abs(x), F.abs(y))  # exact, as quotients are not
+        return F.where(F.lt(x, 0), F.neg(found), found)
+
+    return e.traced(rest, o.operands)[0]
 
 
 @_on("shift_left", "shift_right", "shift_right_logical")
