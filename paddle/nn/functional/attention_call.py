@@ -10,12 +10,13 @@ from typing import Any, NamedTuple, TypeVar
 from paddle.framework.mode import when_evaluated
 from paddle.framework.random import get_random_seed_generator
 from paddle.nn.functional._attention_accumulation import ACCUMULATION, widened
-from paddle.tensor._args import InternedOps, create_on, fraction, need_tensor
+from paddle.tensor._args import InternedOps, create_on, fraction, integer, need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.generator import default_generator
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ops.dot_product_attention import dropout_words, dropped
 from umiak.util.errors import op_error
 
@@ -57,9 +58,11 @@ def dropout_of(op_name: str, p: Any, training: bool, fixed: Tensor | None = None
 def _drawn(query: Tensor, key: Tensor, dropout: Dropout, run: Callable[[Any, Any], T]) -> tuple[T, tuple]:
     """``run(seed, offset)`` with the next part of a stream, and the two. A call that fails draws nothing."""
     if dropout.fixed is not None:
-        seed, offset = (int(n) for n in dropout.fixed.tolist())
-        if offset < 0:
-            raise op_error(ValueError, "attention", "fixed_seed_offset with an offset of 0 or more", offset)
+        # One by one: a program that reads them when it runs has a number for an element.
+        seed, offset = (
+            integer(F.slice(dropout.fixed, (0,), (i,), (1,), (1,)), "attention", "fixed_seed_offset") for i in (0, 1)
+        )
+        dim.require(offset >= 0, f"[attention] requires fixed_seed_offset with an offset of 0 or more, got {offset}")
         return run(seed, offset), (seed, offset)
     generator = get_random_seed_generator(dropout.stream) if dropout.stream else default_generator(query.place)
     words = dropout_words(query.shape[0], query.shape[2], query.shape[1], key.shape[1])
