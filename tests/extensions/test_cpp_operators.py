@@ -129,6 +129,10 @@ def test_inputs_that_are_written_to(ops, rng):
     assert twice.tolist() == [9.0] * 2
     with pytest.raises(RuntimeError, match=r"different tensors to write to, got one twice"):
         paddle.jit.to_static(lambda x: ops.test_scale_all_([x, x], 3.0), full_graph=True)(twice)
+    ops.test_scale_by_([twice, twice], None, [1, 2])
+    assert twice.tolist() == [36.0] * 2
+    with pytest.raises(ValueError, match="got one twice, where a gradient is wanted"):
+        ops.test_scale_by_([w, w], None, [1, 2])
     several = [paddle.ones([2]), paddle.ones([3])]
     assert ops.test_scale_all_(several, 3.0)[1] is several[1]
     assert [x.tolist() for x in several] == [[3.0] * 2, [3.0] * 3]

@@ -253,7 +253,7 @@ class CppOperator:
 
     def _called_with_one_twice(self, bound: Sequence[Any]) -> Any:
         """A call that writes to one tensor as two arguments, which a program has as two values."""
-        tensors = flattened([x for x in bound if isinstance(x, (Tensor, list, tuple))][: len(self.inputs)])
+        tensors = flattened(bound[: len(self.inputs)])
         required = f"[{self.name}] requires different tensors to write to, got one twice,"
         if is_tracing():
             raise DataUnknown(f"{required} in a program")

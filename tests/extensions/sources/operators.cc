@@ -257,6 +257,32 @@ PD_BUILD_OP(test_scale_all_)
     .SetInplaceMap({{paddle::Vec("X"), paddle::Vec("Out")}})
     .SetKernelFn(PD_KERNEL(ScaleAll));
 
+void ScaleBy(std::vector<paddle::Tensor>& xs, const paddle::optional<paddle::Tensor>&, const std::vector<int>& by) {
+  for (int factor : by) ScaleAll(xs, static_cast<float>(factor));
+}
+
+std::vector<paddle::Tensor> ScaleByBackward(const std::vector<paddle::Tensor>& grads, const std::vector<int>& by) {
+  std::vector<paddle::Tensor> found;
+  for (auto& g : grads) {
+    found.push_back(g);
+    for (int factor : by) found.back() = found.back() * factor;
+  }
+  return found;
+}
+
+PD_BUILD_OP(test_scale_by_)
+    .Inputs({paddle::Vec("X"), paddle::Optional("Unused")})
+    .Outputs({paddle::Vec("Out")})
+    .Attrs({"by: std::vector<int>"})
+    .SetInplaceMap({{paddle::Vec("X"), paddle::Vec("Out")}})
+    .SetKernelFn(PD_KERNEL(ScaleBy));
+
+PD_BUILD_GRAD_OP(test_scale_by_)
+    .Inputs({paddle::Grad(paddle::Vec("Out"))})
+    .Outputs({paddle::Grad(paddle::Vec("X"))})
+    .Attrs({"by: std::vector<int>"})
+    .SetKernelFn(PD_KERNEL(ScaleByBackward));
+
 // --- attributes of all types
 
 std::vector<paddle::Tensor> Attributes(const paddle::Tensor& x,
