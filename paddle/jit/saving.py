@@ -31,11 +31,13 @@ from paddle.static.input import InputSpec
 from paddle.static.program import Program, enable_static, program_guard
 from paddle.static.program_file import Contents
 from paddle.static.variable import data
+from paddle.tensor._args import of_sizes
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
+from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside
 from umiak.util.arguments import file_name
@@ -223,7 +225,7 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
         stack.enter_context(put_back())
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
-        fetched = [main._tracer.tensor(x) for x in map(_tensor_of, _values_in(results, (Tensor, Sym)))]
+        fetched = [main._tracer.tensor(x) for x in map(_tensor_of, _values_in(results, (Tensor, Sym, SizeArray)))]
     if not fetched:
         grown = type(results) is TensorArray
         got = "a list whose length a loop on tensors or sizes decides" if grown else type(results).__name__
@@ -291,7 +293,9 @@ def _values_in(x: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
 
 
 def _tensor_of(x: Any) -> Tensor:
-    """A result of a program: a number that is computed of open sizes is a tensor there, as files have no others."""
+    """A result of a program: what is computed of open sizes is a tensor there, as files have nothing else."""
+    if isinstance(x, SizeArray):
+        return of_sizes(x)
     if type(x) is not Sym:
         return x
     return F.full(x, dtype={"int": dt.int64, "float": dt.float32, "bool": dt.bool}[x.kind], shape=())

@@ -19,6 +19,7 @@ from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import OperandError, op_error
@@ -220,7 +221,16 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
             else default_float()
         )
         return F.full(x, dtype=d, shape=()) if like is None else create_on(like.place, F.full, x, d, ())
+    if isinstance(x, SizeArray):
+        return of_sizes(x)
     return from_numpy(np.asarray(x), None if like is None else like.place)
+
+
+def of_sizes(a: SizeArray) -> Tensor:
+    """A tensor of an array of sizes that are not declared."""
+    d = dt.convert(a.dtype)
+    parts = [F.full(x, shape=(), dtype=d) for x in a.flat]
+    return F.reshape(F.stack(parts, axis=0), shape=a.shape) if a.ndim != 1 else F.stack(parts, axis=0)
 
 
 def create_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from paddle._public import into, public
 from paddle.framework.grad_mode import is_grad_enabled
 from paddle.framework.place import place_of
-from paddle.tensor._args import NUMBERS, default_float, dtype_of, need_tensor, op_error
+from paddle.tensor._args import NUMBERS, default_float, dtype_of, need_tensor, of_sizes, op_error
 from paddle.tensor._args import cast as _cast_to
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
@@ -219,13 +219,6 @@ def _with_sizes(data: Any) -> Any:
     if type(data) is Sym:
         return F.full(data, shape=(), dtype={"int": dt.int64, "bool": dt.bool}.get(data.kind) or default_float())
     return F.full(data, shape=(), dtype=_plain(np.asarray(data))) if isinstance(data, NUMBERS) else data
-
-
-def of_sizes(a: SizeArray) -> Tensor:
-    """A tensor of an array of sizes that are not declared."""
-    d = dt.convert(a.dtype)
-    parts = [F.full(x, shape=(), dtype=d) for x in a.flat]
-    return F.reshape(F.stack(parts, axis=0), shape=a.shape) if a.ndim != 1 else F.stack(parts, axis=0)
 
 
 def _is_like_array(x: Any) -> bool:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, create_on, equal_shapes, integer, number_in, op_error, write_part
-from paddle.tensor.from_data import of_sizes
+from paddle.tensor._args import cast, create_on, equal_shapes, integer, number_in, of_sizes, op_error, write_part
 from paddle.tensor.overwriting import INDEX_GET, INDEX_PUT, PUT, WHERE, update
 from umiak import ops as F
 from umiak.core.array import from_numpy

@@ -162,3 +162,63 @@ def test_what_has_no_form_in_sizes_is_refused_by_name(tmp_path):
 
     with pytest.raises(TypeError, match=r"\[numpy.log2\] requires .* of sizes that are not declared"):
         paddle.jit.save(paddle.jit.to_static(f, input_spec=[InputSpec([None, 4])]), str(tmp_path / "m"))
+
+
+WITH_THE_NUMBERS = {
+    "overflow": lambda n: (n.astype("int8") * 100, np.array(tuple(n), dtype=np.uint8) - 10),
+    "division by zero": lambda n: (n // (n[1:] - 4), n / (n - 4), n / (n[:1] - 6)),
+    "masks": lambda n: (n[n > 4], ~(n > 4)),
+    "bits": lambda n: (n & 3, n | 8, n << 1),
+    "other functions": lambda n: (n @ n, np.array(tuple(n), ndmin=2), n.argmax(), np.divmod(n, 2)),
+    "floats": lambda n: ((n * 0.5) // 1, n.dtype == np.int64),
+}
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+@pytest.mark.parametrize("name", WITH_THE_NUMBERS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_what_has_no_form_in_sizes_is_computed_of_the_numbers(name, full_graph):
+    def function(x):
+        return WITH_THE_NUMBERS[name](np.array(x.shape)), x * 2
+
+    captured = paddle.jit.to_static(function, full_graph=full_graph)
+    for n in (4, 5, 6, 8):
+        for a, b in zip(captured(given(n))[0], function(given(n))[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def test_arrays_are_results_of_saved_models(tmp_path):
+    captured = paddle.jit.to_static(results, input_spec=[InputSpec([None, 4])])
+    paddle.jit.save(captured, str(tmp_path / "m"))
+    model = paddle.jit.load(str(tmp_path / "m"))
+    for n in (4, 7):
+        array, number, y = model(given(n))
+        assert (array.tolist(), int(number), y.shape) == ([n, 4], n + 1, [n, 4])
+
+
+def written_on_one_way(x):
+    n = np.array(x.shape)
+    if x.sum() > 0:
+        n[0] = 1
+    return x * int(n[0])
+
+
+def written_where_sizes_decide(x):
+    n = np.array(x.shape)
+    if x.shape[0] > 5:
+        n += 1
+    return x * int(n[0])
+
+
+def filled_in_a_loop(x):
+    n = np.array(x.shape)
+    for row in x:
+        n.fill(len(row))
+    return x * int(n[0])
+
+
+@pytest.mark.parametrize("f", [written_on_one_way, written_where_sizes_decide, filled_in_a_loop])
+def test_writes_that_may_not_happen_are_refused_in_saved_models(f, tmp_path):
+    with pytest.raises(TypeError, match="stay as they are in a branch or loop"):
+        paddle.jit.save(paddle.jit.to_static(f, input_spec=[InputSpec([None, 4])]), str(tmp_path / "m"))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from umiak.core import dtype as dt
+from umiak.core.context import current
 from umiak.ir import expr
 from umiak.ir.elements import rounded
 from umiak.ir.expr import Sym, conjunction, disjunction, negate
@@ -51,9 +52,11 @@ class SizeArray(np.ndarray):
     """Array of objects, numbers and symbols, which has the dtype that the array of the numbers would have."""
 
     held: np.dtype
+    region: Any  # of the program that the array, or the one that it is a view of, was made in; None outside of all
 
     def __array_finalize__(self, other: Any) -> None:
         self.held = getattr(other, "held", np.dtype(object))
+        self.region = other.region if isinstance(other, SizeArray) else _region()
 
     @property
     def dtype(self) -> np.dtype:
@@ -65,10 +68,19 @@ class SizeArray(np.ndarray):
         return _typed(np.asarray(self), np.dtype(dtype))
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if _region() is not self.region:  # which may not be run, or several times
+            raise TypeError(
+                "[numpy.ndarray] requires arrays of sizes to stay as they are in a branch or loop on tensors or sizes, "
+                "got a write to one that was made before it. Choose between numbers, or write to a tensor"
+            )
         kind = dt.convert(self.held)
         value = _objects(value) if isinstance(value, _ARRAYS) else value
         objects = np.asarray(self)
         objects[key] = _ROUNDED(value, kind) if isinstance(value, np.ndarray) else rounded(value, kind)
+
+    def fill(self, value: Any) -> None:
+        """Set all elements."""
+        self[...] = value
 
     def tolist(self) -> Any:
         """The elements, in nested lists."""
@@ -102,6 +114,11 @@ class SizeArray(np.ndarray):
             keep = taken.pop("keepdims", False)
             return _folded(step, plain[0], axis, keep, held)
         return _typed(getattr(step, method)(*plain, **taken), held)
+
+
+def _region() -> Any:
+    trace = current().trace
+    return trace[-1].frames[-1] if trace and trace[-1].frames else None
 
 
 def _folded(step: Any, x: np.ndarray, axis: Any, keep: bool, held: np.dtype) -> Any:
@@ -154,9 +171,11 @@ def _of_list(f: Any, those: Any, *args: Any, **kwargs: Any) -> Any:
     return _typed(f([_objects(x) for x in those], *args, **kwargs), held)
 
 
-def _array(f: Any, data: Any, dtype: Any = None, **kwargs: Any) -> Any:
+def _array(f: Any, data: Any, dtype: Any = None, *, copy: Any = True, **kwargs: Any) -> Any:
+    if set(kwargs) - {"order"}:
+        raise _refused(f, "data, dtype and copy alone")
     made = size_array(data, dtype)
-    return made.copy() if f is np.array and made is data else made
+    return made.copy() if f is np.array and made is data and copy else made
 
 
 def _number(kind: Any, x: Any = 0) -> Any:
@@ -205,11 +224,11 @@ def _example(x: Any) -> Any:
 
 def _typed(objects: Any, held: np.dtype, scalars: bool = True) -> Any:
     """Numbers as an array of symbols, or as NumPy's own where none is symbolic; one number as it is."""
-    if held.kind not in "biuf":
-        raise _refused(held, "bool, integers and floats")
-    kind = dt.convert(held)
-    array = np.empty(np.shape(objects), object)
     source = np.asarray(objects, dtype=object)
+    if held not in _DTYPES and (held.kind not in "biuf" or any(type(x) is Sym for x in source.flat)):
+        raise _refused(held, "bool, int32, int64, float32 or float64")
+    kind = dt.convert(held)
+    array = np.empty(source.shape, object)
     for at in np.ndindex(array.shape):
         array[at] = rounded(source[at], kind)
     if not any(type(x) is Sym for x in array.flat):
@@ -230,6 +249,8 @@ def _refused(f: Any, required: str) -> TypeError:
     )
 
 
+# Others overflow where sizes do not.
+_DTYPES = frozenset(map(np.dtype, (np.bool_, np.int32, np.int64, np.float32, np.float64)))
 _ARRAYS = (np.ndarray, list, tuple)
 _SCALARS = (Sym, bool, int, float, complex, np.generic, np.ndarray, list, tuple)
 _FUNCTIONS: dict[int, tuple[Any, Callable[..., Any]]] = {}

@@ -248,7 +248,8 @@ class Rebuilder:
         if not isinstance(x, SizeArray):
             return self.variable(f"{self.names.name(np.array(x))}.copy()")
         array, dtype = self.names.name(np.array), self.names.name(x.dtype)
-        return self.variable(f"{array}(({self._items(list(np.asarray(x).flat))},), {dtype}).reshape({x.shape!r})")
+        items = f"{array}(({self._items(list(np.asarray(x).flat))},))"  # which may be too large for the dtype
+        return self.variable(f"{items}.astype({dtype}).reshape({x.shape!r})")
 
     def _plain(self, x: Any, kind: type) -> str:
         """A container or a small object of a built-in type."""

@@ -696,7 +696,7 @@ class Simulator:
         if isinstance(owner, np.generic):
             return self.pure(f, args, kwargs)
         if arrays.may_be_called(self, owner, name, (*args, *kwargs.values())):
-            return arrays.note(self, f(*args, **kwargs))
+            return arrays.note(self, arrays.of_numbers(self, f, *args, **kwargs))
         return self.break_graph(f"a call of {kind.__name__}.{name}")
 
     def _container_method(self, f: Any, owner: Any, args: tuple, kwargs: dict[str, Any]) -> Any:

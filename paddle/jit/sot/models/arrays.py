@@ -6,11 +6,13 @@ Arrays from outside end the graph, as their elements may differ from call to cal
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddle.jit.sot.models.table import model
+from paddle.jit.sot.trace import symbolic_in
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray, computes, holds_symbols
@@ -19,6 +21,7 @@ from umiak.util.size import Size
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
 
+_DIVISIONS = (operator.truediv, operator.floordiv, operator.mod, operator.itruediv, operator.ifloordiv, operator.imod)
 MOST = 1 << 16  # elements of a constant
 _WRITES = frozenset((
     "sort", "fill", "resize", "put", "partition", "itemset", "setfield", "setflags", "byteswap", "tofile", "dump",
@@ -90,7 +93,22 @@ def operate(sim: Simulator, function: Any, x: Any, y: Any) -> Any:
         return NotImplemented
     if not all(_is_constant(sim, v) for v in (x, y)):
         return NotImplemented
-    return note(sim, function(x, y))
+    if function in _DIVISIONS:
+        for divisor in np.asarray(y).flat if isinstance(y, SizeArray) else (y,):
+            if type(divisor) is Sym and divisor == 0:
+                sim.trace.steer(divisor)  # of which NumPy's arrays have a result
+    return note(sim, of_numbers(sim, function, x, y))
+
+
+def of_numbers(sim: Simulator, f: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a call gives. Where it needs the numbers that symbols stand for, they become constants."""
+    try:
+        return f(*args, **kwargs)
+    except (TypeError, ZeroDivisionError, IndexError):
+        symbolic = symbolic_in((*args, *kwargs.values(), getattr(f, "__self__", None)))
+        if symbolic is None:
+            raise
+        return sim.trace.steer(symbolic)
 
 
 def write(sim: Simulator, x: Any, key: Any, value: Any) -> bool:

@@ -6,7 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from paddle.jit.sot.models.arrays import is_array, note, operate
+import numpy as np
+
+from paddle.jit.sot.models.arrays import is_array, note, of_numbers, operate
 from paddle.jit.sot.models.classes import special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import has_c_eq, holds_tensors, is_exact, is_plain_object
@@ -82,6 +84,8 @@ def _binary(
             if holds_tensors(x) or holds_tensors(y):
                 return sim.break_graph("containers of tensors are compared")
         return function(x, y)
+    if isinstance(x, np.dtype) and isinstance(y, (np.dtype, type, str)):
+        return function(x, y)
     if is_array(sim, x) or is_array(sim, y):
         other = y if is_array(sim, x) else x
         made = sim.leaf(function, (x, y), {}) if isinstance(other, Tensor) else operate(sim, function, x, y)
@@ -131,7 +135,7 @@ def _register_unary(function: Callable[..., Any], method: str) -> None:
         if isinstance(x, Tensor):
             return sim.leaf(function, (x,), {})
         if is_array(sim, x):
-            return note(sim, function(x))
+            return note(sim, of_numbers(sim, function, x))
         return function(x) if is_exact(x) else sim.break_graph(f"{function.__name__} of {type(x).__name__}")
 
 
