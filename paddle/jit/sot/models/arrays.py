@@ -101,7 +101,7 @@ def operate(sim: Simulator, function: Any, x: Any, y: Any) -> Any:
 
 
 def of_numbers(sim: Simulator, f: Any, *args: Any, **kwargs: Any) -> Any:
-    """What a call gives. Where it needs the numbers that symbols stand for, they become constants."""
+    """Return what a call gives. Where it needs the numbers that symbols stand for, they become constants."""
     try:
         return f(*args, **kwargs)
     except (TypeError, ZeroDivisionError, IndexError):
