@@ -190,9 +190,8 @@ def _where(f: Any, condition: Any, *those: Any) -> Any:
     return _typed(_CHOICE(*map(_objects, (condition, *those))), held)
 
 
-def _take_over(kind: Callable[..., Any], *functions: Any) -> None:
-    for f in functions:
-        _FUNCTIONS[id(f)] = f, functools.partial(kind, f)
+def _taken_over(kind: Callable[..., Any], *functions: Any) -> dict[int, tuple[Any, Callable[..., Any]]]:
+    return {id(f): (f, functools.partial(kind, f)) for f in functions}
 
 
 def _as_array(x: Any) -> Any:
@@ -253,13 +252,13 @@ def _refused(f: Any, required: str) -> TypeError:
 _DTYPES = frozenset(map(np.dtype, (np.bool_, np.int32, np.int64, np.float32, np.float64)))
 _ARRAYS = (np.ndarray, list, tuple)
 _SCALARS = (Sym, bool, int, float, complex, np.generic, np.ndarray, list, tuple)
-_FUNCTIONS: dict[int, tuple[Any, Callable[..., Any]]] = {}
-_take_over(_array, np.array, np.asarray, np.asanyarray)
-_take_over(
-    _applied, np.sum, np.prod, np.max, np.amax, np.min, np.amin, np.mean, np.cumsum, np.cumprod, np.size, np.shape,
-    np.ndim, np.dot, np.diff, np.clip, np.reshape, np.flip, np.squeeze, np.expand_dims, np.transpose, np.ravel,
-    np.repeat, np.tile, np.roll, np.append, np.round, np.take, np.outer,
-    np.all, np.any,
-)  # fmt: skip
-_take_over(_of_list, np.stack, np.concatenate, np.hstack, np.vstack)
-_take_over(_where, np.where)
+_FUNCTIONS = {
+    **_taken_over(_array, np.array, np.asarray, np.asanyarray),
+    **_taken_over(
+        _applied, np.sum, np.prod, np.max, np.amax, np.min, np.amin, np.mean, np.cumsum, np.cumprod, np.size, np.shape,
+        np.ndim, np.dot, np.diff, np.clip, np.reshape, np.flip, np.squeeze, np.expand_dims, np.transpose, np.ravel,
+        np.repeat, np.tile, np.roll, np.append, np.round, np.take, np.outer, np.all, np.any,
+    ),
+    **_taken_over(_of_list, np.stack, np.concatenate, np.hstack, np.vstack),
+    **_taken_over(_where, np.where),
+}  # fmt: skip

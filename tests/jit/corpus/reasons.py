@@ -22,9 +22,7 @@ GROWS = {"source": Refusal("how long a list of texts is depends on data", "tenso
 STRUCTURE = {
     "source": Refusal("which structure or shape a value has depends on data", "one structure, shape and dtype")
 }
-CONDITION = {
-    "source": Refusal("the length of a comprehension, or the case, depends on data", "a condition that is known")
-}
+CONDITION = {"source": Refusal("which case is taken depends on data", "a condition that is known")}
 COUNT = {"source": Refusal("how many random numbers nested branches draw depends on data", "as many random numbers")}
 
 OF_SIZES = {"bytecode": Allowance("numbers that NumPy makes of sizes are numbers of Python", "sizes")}

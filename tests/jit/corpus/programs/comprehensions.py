@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import paddle
-from tests.jit.corpus.reasons import BREAKS, CONDITION, NUMBERS
+from tests.jit.corpus.reasons import BREAKS, NUMBERS, STRUCTURE
 from tests.jit.corpus.registry import given, program
 
 
@@ -43,7 +43,7 @@ def comprehension_that_reads_a_closure(x, n):
     return inner(), {k: (lambda v: v * scale)(k) for k in range(2)}
 
 
-@program(lambda t: given(t(4)), lambda t: given(t(2)), refused=CONDITION)
+@program(lambda t: given(t(4)), lambda t: given(t(2)), refused=STRUCTURE)
 def comprehension_with_a_tensor_condition(x):
     return [v * 2 for v in x if v > 0], [("p" if v > 0 else "n") for v in x]
 

@@ -6,7 +6,7 @@ import collections
 import functools
 import itertools
 
-from tests.jit.corpus.reasons import BREAKS, CONDITION, RECURSION
+from tests.jit.corpus.reasons import BREAKS, RECURSION, STRUCTURE
 from tests.jit.corpus.registry import factory, given, program
 
 
@@ -293,7 +293,7 @@ def assignments_in_a_row(a, b):
     return c, d, g, len(h), h[1] is a
 
 
-@program(lambda t: t.of([2.0, 3.0]), lambda t: t.of([-2.0, 3.0]), refused=CONDITION)
+@program(lambda t: t.of([2.0, 3.0]), lambda t: t.of([-2.0, 3.0]), refused=STRUCTURE)
 def assertions_and_conditions_on_tensors(x):
     assert x.shape[0] == 2 and x.ndim == 1, "shape"
     y = x if (x[0] > 0 and x[1] > 0) or x[0] < -10 else -x
