@@ -178,3 +178,35 @@ def test_loaded_layer(saved, monkeypatch):
     assert counts == [1]
     for a, b in zip(*results, strict=True):
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-4)
+
+
+class Causal(nn.Layer):
+    def __init__(self, masked):
+        super().__init__()
+        self.masked = masked
+
+    def forward(self, q, k, v, mask=None):
+        return F.scaled_dot_product_attention(q, k, v, mask, is_causal=True, training=False)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_causal_attention_of_any_lengths(masked, rng, tmp_path):
+    """Lengths of queries and keys are open and differ: query i sees keys up to i, as in eager calls."""
+    net, path = Causal(masked), str(tmp_path / "m")
+    specs = [InputSpec([None, None, h, DIM], "float32", name) for h, name in ((4, "q"), (2, "k"), (2, "v"))]
+    if masked:
+        specs.append(InputSpec([None, 1, None, None], "float32", "mask"))
+    net.eval()
+    paddle.jit.save(net, path, specs)
+    predictor = create_predictor(Config(*files_of(path)))
+    for queries, keys in ((5, 5), (ROWS, ROWS), (3, 7), (200, 150), (1, 9), (4, 1)):
+        shapes = [(2, queries, 4, DIM), (2, keys, 2, DIM), (2, keys, 2, DIM), (2, 1, queries, keys)]
+        given = [paddle.to_tensor(rng.standard_normal(s).astype("float32")) for s in shapes[: 3 + masked]]
+        (found,) = predictor.run(given)
+        q, k, v = (x.numpy().astype("float64").transpose(0, 2, 1, 3) for x in given[:3])
+        scores = q @ np.repeat(k, 2, 1).swapaxes(-1, -2) / DIM**0.5 + (given[3].numpy() if masked else 0)
+        scores = np.where(np.tri(queries, keys, dtype=bool), scores, FAR)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        expected = weights / weights.sum(-1, keepdims=True) @ np.repeat(v, 2, 1)
+        np.testing.assert_allclose(found.numpy(), expected.transpose(0, 2, 1, 3), rtol=1e-4, atol=1e-5)
+    assert [o.name for o in operations(predictor._run.program)].count("attention") == 1

@@ -11,6 +11,8 @@ from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.sym import Sym
 from umiak.util.errors import op_error
 
 
@@ -106,17 +108,25 @@ def from_first_key(
     """Operands and order of attention whose causal order is aligned at the first key, for the engine's, which is
     aligned at the last.
     """
-    queries, keys = query.shape[1], key.shape[1]
-    if not causal or queries == keys:
+    if not causal:
         return key, value, mask, causal
-    if queries > keys and mask is None:
-        return key, value, later_queries(query, queries, keys), False
-    if queries > keys:
-        return key, value, both(mask, visible_pairs(queries, keys, 0, query)), False  # type: ignore[arg-type]
+    queries, keys = query.shape[1], key.shape[1]
+    # Neither is known of open sizes in programs that are recorded: what is right for fewer keys is so for more.
+    of_any = (type(queries) is Sym or type(keys) is Sym) and _may_differ(queries, keys)
+    if not of_any and queries == keys:
+        return key, value, mask, causal
+    if of_any or queries > keys:
+        if mask is None:
+            return key, value, later_queries(query, queries, keys), False
+        return key, value, both(mask, visible_pairs(queries, keys, 0, query)), False
     key, value = (F.slice(v, axes=(1,), starts=(0,), sizes=(queries,), steps=(1,)) for v in (key, value))
     if mask is not None and mask.shape[-1] > 1:
         mask = F.slice(mask, axes=(mask.ndim - 1,), starts=(0,), sizes=(queries,), steps=(1,))
     return key, value, mask, True
+
+
+def _may_differ(queries: Any, keys: Any) -> bool:
+    return any(type(n) is Sym and not n.hinted for n in (queries, keys)) and not dim.same(queries, keys)
 
 
 def later_queries(like: Tensor, queries: int, keys: int) -> Tensor:
