@@ -96,6 +96,16 @@ def within_ways(x):
     return y * y
 
 
+def numbers_of_ways(x):
+    n, sizes = 1, [2, 3]
+    if x.sum() > 0:
+        n = x[x > 0].shape[0] * 2
+        sizes[0] = n + 1
+    elif x.max() > 0:
+        n = x[x < 0].shape[0] if x[0, 0] > 0 else x[x > 0].shape[0]
+    return paddle.full([n], 2.0) * x.sum(), paddle.zeros(sizes)
+
+
 def within_a_loop(x):
     i, total = paddle.zeros([], "int64"), paddle.zeros([])
     while i < 3:
@@ -141,8 +151,8 @@ def hard_examples(x):
 
 FAMILIES = [
     rows_of_a_mask, elements_of_masks, places, places_by_dim, distinct, distinct_in_a_row, an_int_of_a_tensor, an_item,
-    a_tensor_as_a_size, counts_of_numbers, rows_repeated, size_as_a_number, ways, within_ways, within_a_loop, shrinking,
-    over_rows, listed, written_by_masks, hard_examples,
+    a_tensor_as_a_size, counts_of_numbers, rows_repeated, size_as_a_number, ways, within_ways, numbers_of_ways, within_a_loop,
+    shrinking, over_rows, listed, written_by_masks, hard_examples,
 ]  # fmt: skip
 
 

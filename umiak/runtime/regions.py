@@ -21,7 +21,7 @@ from umiak.ir import sym as dim
 from umiak.ir.elements import known_elements
 from umiak.ir.expr import Sym, negate
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Operation, Value, bound, free, walk
+from umiak.ir.program import Block, Operation, Value, bound, bound_within, free, walk
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import EXAMPLE, symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
@@ -361,7 +361,9 @@ def branch(
         set_words(tracer, before)
         _steady("cond", drawn[-1], _inside(bodies[-1].block))
     a, b = bodies
+    begun = len(tracer.builder.block.operations)
     pairs = paired(a.leaves, b.leaves)
+    _take_in(tracer.builder.block, begun, bodies)
     ends = [[body.leaf(tracer, x)[0] for body, x in zip(bodies, pair, strict=True)] for pair in pairs]
     sizes = [_sizes_of_both(tracer, x, y) for x, y in ends]
     taken = tracer.scope.number(0, 1)
@@ -392,6 +394,20 @@ def branch(
         total[key] = before.get(key, 0) + (m if dim.same(m, n) else dim.where(taken == 1, m, n))
     set_words(tracer, total)
     return results[: len(pairs)]
+
+
+def _take_in(block: Block, begun: int, bodies: Sequence[_Body]) -> None:
+    """Move operations from ``begun`` on that take a number to which a body gives its value into that body."""
+    for body in bodies:
+        inside = bound_within(body.block.operations)
+        if inside:
+            made = block.operations[begun:]
+            block.operations[begun:] = [o for o in made if inside.isdisjoint(_symbols_taken(o))]
+            body.block.operations += [o for o in made if not inside.isdisjoint(_symbols_taken(o))]
+
+
+def _symbols_taken(o: Operation) -> Iterable[Sym]:
+    return symbols_of((*o.operands, *o.params))
 
 
 def resizes(tracer: Tracer) -> bool:
