@@ -6,12 +6,14 @@ import re
 from typing import Any
 
 from paddle.device.cuda import device_count
-from paddle.version import full_version
+from paddle.version import commit, full_version
 from umiak import backends
 from umiak.core.place import Place
 
 # In PyTorch these are texts or None, by which packages choose; functions, as paddle.version has, would all be true.
 hip = xpu = None
+debug = False
+git_version = commit
 
 
 def _numbers(version: object) -> tuple[int, ...]:

@@ -35,7 +35,9 @@ _OTHERS: dict[str, dict[str, str]] = {
         "relu": "paddle.nn.functional",
     },
     "paddle.cuda": {"ExternalStream": "paddle.compat._torch_cuda"},
-    "paddle.version": dict.fromkeys(("cuda", "hip", "xpu"), "paddle.compat._torch_version"),
+    "paddle.version": dict.fromkeys(
+        ("__version__", "cuda", "debug", "git_version", "hip", "xpu"), "paddle.compat._torch_version"
+    ),
     "paddle.ops": {"load_library": "paddle.compat._torch_ops"},
     "paddle.nn": dict.fromkeys(
         "AvgPool1D AvgPool1d AvgPool2D AvgPool2d AvgPool3D AvgPool3d Linear MultiheadAttention Softmax Unfold".split(),

@@ -379,6 +379,7 @@ def test_names_that_packages_for_pytorch_use_when_they_are_imported():
         assert found.device | int | None and isinstance(found.device("cpu"), found.device)
         assert found.device("cuda", 1).index == 1
         assert found.version.hip is found.version.xpu is None
+        assert found.version.__version__ == found.__version__ and found.version.debug is False
         assert found.version.cuda is None or paddle.is_compiled_with_cuda()
         assert TorchVersion("2.4") < TorchVersion("2.11") <= __version__ == paddle.__version__
         assert TorchVersion("2.4.0+cpu") == "2.4" and TorchVersion("2.4") >= (2, 4) and TorchVersion("2.4") != "2.5"

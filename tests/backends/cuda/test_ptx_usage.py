@@ -1,4 +1,5 @@
-"""Kernels as NVIDIA's assembler takes them: registers and spills, against a table; nothing spills.
+"""Kernels as NVIDIA's assembler takes them: registers and spills, against a table, in which nothing
+spills.
 
 ``tests/data/ptx_usage.json`` has the kernels that networks launch most; ``ptx_usage.py`` writes it again, and what
 changed is in the commit. ``make test`` assembles some of them, ``make test-all`` all, and every kernel that the samples
