@@ -151,8 +151,8 @@ def hard_examples(x):
 
 FAMILIES = [
     rows_of_a_mask, elements_of_masks, places, places_by_dim, distinct, distinct_in_a_row, an_int_of_a_tensor, an_item,
-    a_tensor_as_a_size, counts_of_numbers, rows_repeated, size_as_a_number, ways, within_ways, numbers_of_ways, within_a_loop,
-    shrinking, over_rows, listed, written_by_masks, hard_examples,
+    a_tensor_as_a_size, counts_of_numbers, rows_repeated, size_as_a_number, ways, within_ways, numbers_of_ways,
+    within_a_loop, shrinking, over_rows, listed, written_by_masks, hard_examples,
 ]  # fmt: skip
 
 
