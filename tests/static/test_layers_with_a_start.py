@@ -60,3 +60,13 @@ def test_weight_norm_begins_with_the_length_of_its_direction():
         optimizer.clear_grad()
         for name, p in layer.named_parameters():
             np.testing.assert_allclose(after[name], p.numpy(), 1e-5, 1e-6)
+
+
+def test_weight_norm_that_is_removed_leaves_the_parameter():
+    def make():
+        return nn.utils.remove_weight_norm(nn.utils.weight_norm(nn.Linear(3, 2), dim=1))
+
+    x = np.ones([2, 3], "float32")
+    layer, found = trained(make, lambda layer: layer(static.data("x", [None, 3])).sum(), {"x": x})
+    assert found[0]["weight"].any() and sorted(found[0]) == ["bias", "weight"]
+    np.testing.assert_allclose(found[1]["weight"], found[0]["weight"] - 0.25, 1e-5, 1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from paddle._public import public
@@ -35,10 +36,10 @@ class _WeightNorm:
         object.__setattr__(layer, self.name, self.weight(layer))
 
 
-def _parameter(shape: Sequence[int], value: Callable[[], Tensor], like: Parameter, suffix: str) -> Parameter:
+def _parameter(shape: Sequence[int], value: Callable[[], Tensor], like: Parameter, name: str) -> Parameter:
     """A parameter that begins with ``value()``, which static mode records in the startup program."""
     attr = ParamAttr(trainable=like.trainable)
-    return Parameter.create(shape, like.dtype, like.name + suffix, attr, lambda p: assign(p, value()), like.place)
+    return Parameter.create(shape, like.dtype, name, attr, lambda p: assign(p, value()), like.place)
 
 
 @public("paddle.nn.utils")
@@ -84,8 +85,8 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     hook = _WeightNorm(name, dim)
     del layer._parameters[name]
     shape = (weight.shape[dim],) if dim >= 0 else ()
-    lengths = _parameter(shape, lambda: F.reshape(_lengths(weight, dim), shape=shape), weight, "_g")
-    layer.add_parameter(name + "_v", _parameter(weight.shape, lambda: weight, weight, "_v"))
+    lengths = _parameter(shape, lambda: F.reshape(_lengths(weight, dim), shape=shape), weight, weight.name + "_g")
+    layer.add_parameter(name + "_v", _parameter(weight.shape, lambda: weight, weight, weight.name + "_v"))
     layer.add_parameter(name + "_g", lengths)
     hook(layer, ())
     layer._weight_norm_handle = layer.register_forward_pre_hook(hook)
@@ -115,8 +116,7 @@ def remove_weight_norm(layer: Layer, name: str = "weight") -> Layer:
     for key, hook in list(layer._forward_pre_hooks.items()):
         if isinstance(hook, _WeightNorm) and hook.name == name:
             like = layer._parameters[name + "_v"]
-            weight = Parameter(F.copy(hook.weight(layer).detach()), trainable=like.trainable)
-            weight.name = like.name.removesuffix("_v")
+            weight = _parameter(like.shape, partial(hook.weight, layer), like, like.name.removesuffix("_v"))
             del layer._forward_pre_hooks[key], layer._parameters[name + "_v"], layer._parameters[name + "_g"]
             layer.__dict__.pop(name, None)
             layer.add_parameter(name, weight)
