@@ -395,6 +395,16 @@ class TensorArray:
     def __bool__(self) -> bool:
         return bool(self._known("bool"))
 
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, (list, TensorArray)):
+            return self is other
+        raise op_error(
+            TypeError, "list.__eq__", "a list whose length is known before the program runs",
+            "one whose length a loop or branch on tensors decides", "Compare their lengths and paddle.stack of both.",
+        )  # fmt: skip
+
     def __iter__(self) -> Iterator[Tensor]:
         return iter([self.read(i) for i in range(self._known("iter"))])
 

@@ -78,7 +78,8 @@ def _len(x: Any) -> Any:
 
 def _sum(x: Any, /, start: Any = 0) -> Any:
     if isinstance(x, TensorArray) and x.data is not None:
-        return F.sum(x.data, axes=(0,)) + start
+        data = F.cast(x.data, dtype=dt.int64) if x.data.dtype.is_bool else x.data
+        return F.sum(data, axes=(0,)) + start
     return sum(x, start)
 
 

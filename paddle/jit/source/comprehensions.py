@@ -72,11 +72,11 @@ class _Taken(ast.NodeTransformer):
         return super().visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        x = node.args[0] if len(node.args) == 1 else None
         name = node.func.id if isinstance(node.func, ast.Name) else ""
+        x = node.args[0] if len(node.args) == 1 or (len(node.args) == 2 and name == "sum") else None
         if isinstance(x, ast.GeneratorExp) and self.names.is_builtin(name) and not _stays(x):
             if name in _TAKE_ALL:
-                node.args = [build.at(ast.ListComp(x.elt, x.generators), x)]
+                node.args[0] = build.at(ast.ListComp(x.elt, x.generators), x)
             elif name in _MAY_STOP and any(part.ifs for part in x.generators) and not node.keywords:
                 leave = ast.Return(ast.Constant(_MAY_STOP[name]))
                 test = x.elt if _MAY_STOP[name] else ast.UnaryOp(ast.Not(), x.elt)

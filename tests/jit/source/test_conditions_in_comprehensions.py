@@ -161,7 +161,11 @@ def of_chosen_rows(x):
     return [x * 2 if one else x for one in (*found, any(above))], max(chosen), min(chosen)
 
 
-AS_WRITTEN = (stops_at_the_item_that_decides, own_functions, a_generator_that_ends_early, of_chosen_rows)
+def sums(x):
+    return sum((r.sum() for r in x), 5.0), sum((r for r in x if r[0] > 0.5), x[0]), sum([r[0] > 0.5 for r in x])
+
+
+AS_WRITTEN = (stops_at_the_item_that_decides, own_functions, a_generator_that_ends_early, of_chosen_rows, sums)
 
 
 @pytest.mark.parametrize("f", AS_WRITTEN, ids=lambda f: f.__name__)
@@ -173,3 +177,14 @@ def test_what_takes_a_generator_asks_as_much_of_it_as_python_does(f, tmp_path):
         for found in (model(x), one_graph(x)):
             for a, b in zip(paddle.utils.flatten(found), want, strict=True):
                 np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6)
+
+
+def test_lists_that_grow_are_not_compared(tmp_path):
+    def f(x):
+        return x * (2 if [i * 2 for i in range(x.shape[0])] == [0, 2] else 3)
+
+    with pytest.raises(TypeError, match="a list whose length is known"):
+        saved(f, tmp_path)
+    one_graph = paddle.jit.to_static(f, full_graph=True)
+    for n in (2, 3):
+        assert one_graph(paddle.ones([n, 3])).tolist() == f(paddle.ones([n, 3])).tolist()
