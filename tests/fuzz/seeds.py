@@ -1,4 +1,5 @@
-"""The command of a kind of random programs: ``python -m tests.fuzz.KIND FIRST LAST [--only WAY] [--no-shrink]``."""
+"""Seeds of a kind of random programs, in tests and as the command
+``python -m tests.fuzz.KIND FIRST LAST [--only WAY] [--no-shrink]``."""
 
 from __future__ import annotations
 
@@ -10,6 +11,14 @@ import paddle
 
 Check = Callable[[int, "Counter[str]", Sequence[str]], "str | None"]
 Reduce = Callable[[int, str, Sequence[str]], str]
+
+
+def right(check: Callable[[int, Counter[str]], str | None], seeds: Sequence[int]) -> Counter[str]:
+    """What the programs of some seeds did, of which none may be wrong."""
+    tally: Counter[str] = Counter()
+    if wrong := [text for text in (check(seed, tally) for seed in seeds) if text]:
+        raise AssertionError("\n\n".join(wrong))
+    return tally
 
 
 def run_seeds(description: str | None, ways: Sequence[str], check: Check, reduce: Reduce) -> None:
