@@ -199,7 +199,7 @@ def test_causal_attention_of_any_lengths(masked, rng, tmp_path):
     net.eval()
     paddle.jit.save(net, path, specs)
     predictor = create_predictor(Config(*files_of(path)))
-    for queries, keys in ((5, 5), (ROWS, ROWS), (3, 7), (200, 150), (1, 9), (4, 1)):
+    for queries, keys in ((5, 5), (ROWS, ROWS), (3, 7), (200, 150), (1, 9), (4, 1), (0, 3)):
         shapes = [(2, queries, 4, DIM), (2, keys, 2, DIM), (2, keys, 2, DIM), (2, 1, queries, keys)]
         given = [paddle.to_tensor(rng.standard_normal(s).astype("float32")) for s in shapes[: 3 + masked]]
         (found,) = predictor.run(given)

@@ -36,7 +36,9 @@ def reshape(e: Emitter, o: ir.Operation) -> Result:
 
 def _reshape(e: Emitter, x: Result, shape: Any, before: Any) -> Result:
     """A reshape, with sizes that stay where they are left to the operator."""
-    if any(type(n) is Sym for n in shape) and not any(type(n) is int and n == 0 for n in (*shape, *before)):
+    # In a shape of an empty tensor 0 is 0 itself: no other size than the one that stays may be 0 then.
+    one_open = sum(type(n) is Sym for n in before) == 1 and any(type(n) is Sym for n in shape)
+    if one_open and not any(type(n) is int and n == 0 for n in (*shape, *before)):
         said = [0 if i < len(before) and type(n) is Sym and n is before[i] else n for i, n in enumerate(shape)]
         open_ = [i for i, n in enumerate(said) if type(n) is Sym]
         if len(open_) == 1:
