@@ -78,7 +78,7 @@ class Momentum(Optimizer):
             regularizer, or None for no penalty.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
         multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
-        rescale_grad: a factor on the gradients.
+        rescale_grad: a factor on the gradients, but not on an L2 penalty.
         use_multi_tensor: accepted; parameters are always updated together.
 
     Raises:
@@ -117,7 +117,7 @@ class Momentum(Optimizer):
         if momentum is None:
             raise ValueError("[Momentum] requires a number as momentum, got None")
         self._momentum = float(momentum)
-        self._rescale_grad = float(rescale_grad)
+        self._rescale_grad = self._l2_divisor = float(rescale_grad)
         self._multi_precision = multi_precision
         self._op = F.MomentumUpdate(bool(use_nesterov))
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)

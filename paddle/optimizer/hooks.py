@@ -60,6 +60,7 @@ class HookedStep:
     _grad_clip: Any
     _groups: list[dict[str, Any]]
     _is_grouped: bool
+    _l2_divisor: float
     _master_weights: Any
     _multi_precision: bool
     _name: str | None
@@ -177,7 +178,7 @@ class HookedStep:
         if grad is not None and grad.dtype is not param.dtype:
             target = self._master_weights.get(param.name)
             target = F.cast(param, dtype=grad.dtype) if target is None else target
-        return penalised(regularization, target, param, grad)
+        return penalised(regularization, target, param, grad, self._l2_divisor)
 
     # --- states ------------------------------------------------------------------------------------------------------
 

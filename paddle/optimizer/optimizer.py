@@ -101,8 +101,8 @@ class Optimizer(HookedStep):
     Args:
         learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         parameters: parameters, or dicts with key ``"params"`` and settings of their own: ``"learning_rate"`` (a factor
-            on the optimizer's), ``"weight_decay"``, ``"grad_clip"`` and the optimizer's numbers, such as ``"beta1"``.
-            Needed.
+            on the optimizer's in place of those of the parameters' attributes; 1 by default), ``"weight_decay"``,
+            ``"grad_clip"`` and the optimizer's numbers, such as ``"beta1"``. Needed.
         weight_decay: a number (L2), a regularizer, or None for no penalty; a parameter's own regularizer takes its
             place.
         grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied before the decay; None: no clipping.
@@ -136,6 +136,7 @@ class Optimizer(HookedStep):
     _by_rows: bool = False
     # Whether a step also changes such rows where it is given zeros for them.
     _changes_by_zeros: bool = True
+    _l2_divisor: float = 1.0  # by which `_row` multiplies a gradient, an L2 penalty in it included, which it is not to
     # Whether the numbers of `_row` are formulas in the rate and the step, which a captured step evaluates in C. If not,
     # `_row` is asked before each run.
     _has_formulas: Any = True
@@ -214,8 +215,8 @@ class Optimizer(HookedStep):
             if id(p) in known:
                 raise ValueError(f"[{type(self).__name__}] requires each parameter once, got {p.name} twice")
             known.add(id(p))
-            if "learning_rate" in group:
-                p.optimize_attr = {"learning_rate": group["learning_rate"]}
+            if self._is_grouped:
+                p.optimize_attr = {"learning_rate": group.get("learning_rate", 1.0)}
         group["params"] = params
         # In the order of `numbers`, with the optimizer's own where the group has none.
         group["_hyper"] = tuple(group.get(n, getattr(self, "_" + n)) for n in self.hyperparameters)
@@ -312,7 +313,7 @@ class Optimizer(HookedStep):
             grads = group["grad_clip"].clipped(params, grads)
         states = self._states_for(group, params, grads)
         if group["_regularizer"] is not None or self._penalised:
-            grads = with_penalties(group["_regularizer"], states, grads)
+            grads = with_penalties(group["_regularizer"], states, grads, self._l2_divisor)
         before, lr = len(stepped), self.get_lr()
         if not self._steps_together():
             self._collect_singly(states, grads, lr, updates, stepped)

@@ -24,13 +24,21 @@ class RegularizedGrad:
         self.penalty = getattr(param, "regularizer", None)
 
 
-def penalised(common: WeightDecayRegularizer | None, target: Any, param: Any, grad: Any) -> Any:
+def penalised(
+    common: WeightDecayRegularizer | None, target: Any, param: Any, grad: Any, l2_divisor: float = 1.0
+) -> Any:
     """A gradient with the derivative of a penalty on ``target`` added: the parameter's own one, else the common one."""
-    return with_penalties(common, [RegularizedGrad(target, param)], [grad])[0]
+    return with_penalties(common, [RegularizedGrad(target, param)], [grad], l2_divisor)[0]
 
 
-def with_penalties(common: WeightDecayRegularizer | None, states: list[Any], grads: Grads) -> Grads:
-    """Gradients with the derivatives of penalties added: a parameter's own regularizer, else the common one."""
+def with_penalties(
+    common: WeightDecayRegularizer | None, states: list[Any], grads: Grads, l2_divisor: float = 1.0
+) -> Grads:
+    """Gradients with the derivatives of penalties added: a parameter's own regularizer, else the common one.
+
+    ``l2_divisor`` is what a step multiplies the results by, and an L2 penalty is divided by: ``momentum_`` multiplies
+    the gradient alone.
+    """
     grads = list(grads)
     together: dict[Any, list[tuple[int, tuple]]] = {}
     for i, (state, g) in enumerate(zip(states, grads, strict=True)):
@@ -43,6 +51,8 @@ def with_penalties(common: WeightDecayRegularizer | None, states: list[Any], gra
             grads[i] = penalty(state.param, g)
         else:
             coeff: float = penalty._coeff  # type: ignore[union-attr]
+            if l2_divisor not in (0.0, 1.0) and type(penalty) is L2Decay:
+                coeff /= l2_divisor
             together.setdefault(op, []).append((i, ((g, state.param, coeff), ())))
     for op, rows in together.items():
         for (i, _), g in zip(rows, apply_foreach(op, [row for _, row in rows]), strict=True):

@@ -43,6 +43,7 @@ def hooked(cls, **hooks):
 SETTINGS = {
     "SGD": (O.SGD, {}),
     "Momentum": (O.Momentum, {"rescale_grad": 0.5, "use_nesterov": True}),
+    "Momentum, rescaled with decay": (O.Momentum, {"rescale_grad": 0.5, "weight_decay": 0.3}),
     "Adam": (O.Adam, {"amsgrad": True}),
     "AdamW": (O.AdamW, {"weight_decay": 0.2, "apply_decay_param_fun": lambda name: name == "w"}),
     "AdamW, ratio": (O.AdamW, {"lr_ratio": lambda p: 0.5 if p.ndim > 1 else 1.0}),

@@ -40,6 +40,11 @@ CASES = {
         moments(1),
         lambda p, g, lr, v: C.momentum_(p, g, v, lr, None, 0.8, False, "l2_decay", 0.3),
     ),
+    "momentum_ with decay of a rescaled gradient": (
+        lambda p: O.Momentum(0.1, 0.8, p, weight_decay=0.3, rescale_grad=0.25),
+        moments(1),
+        lambda p, g, lr, v: C.momentum_(p, g, v, lr, None, 0.8, False, "l2_decay", 0.3, False, 0.25),
+    ),
     "adam_": (
         lambda p: O.Adam(0.1, 0.8, 0.9, 1e-8, p),
         [*moments(), *betas()],

@@ -281,6 +281,40 @@ def test_low_precision_without_master_weights():
 # --- groups, decay, clipping ---------------------------------------------------------------------------------------
 
 
+def test_factors_of_groups():
+    a, b, c = (paddle.create_parameter([1], "float32", attr=paddle.ParamAttr(learning_rate=0.5)) for _ in range(3))
+    paddle.optimizer.SGD(0.1, [{"params": [a]}, {"params": [b], "learning_rate": 0.2}])
+    paddle.optimizer.SGD(0.1, [c])
+    assert [p.optimize_attr["learning_rate"] for p in (a, b, c)] == [1, 0.2, 0.5]
+
+
+@pytest.mark.parametrize("how", ["eager", "captured", "one graph"])
+@pytest.mark.parametrize("common", [True, False])
+@pytest.mark.parametrize(("penalty", "expected"), [("L2Decay", 1 - 0.25 * 2 - 0.4), ("L1Decay", 1 - 0.25 * 2.4)])
+def test_a_rescaled_gradient_and_its_penalty(penalty, expected, common, how):
+    decay = getattr(paddle.regularizer, penalty)(0.4)
+    p = paddle.create_parameter([3], "float32", default_initializer=paddle.nn.initializer.Constant(1.0))
+    p.regularizer = None if common else decay
+    opt = paddle.optimizer.Momentum(1.0, 0.0, [p], rescale_grad=0.25, weight_decay=decay if common else None)
+
+    def step():
+        (p * 2.0).sum().backward()
+        opt.step()
+
+    if how != "eager":
+        step = paddle.jit.to_static(step, full_graph=how == "one graph")
+    step()
+    np.testing.assert_allclose(p.numpy(), np.full(3, expected), rtol=1e-6)
+
+
+def test_gradients_of_frozen_parameters_are_cleared_too():
+    p = paddle.create_parameter([1], "float32")
+    p.grad = paddle.ones([1])
+    p.stop_gradient = True
+    paddle.optimizer.SGD(0.1, [p]).clear_grad()
+    assert p.grad.tolist() == [0]
+
+
 def test_groups():
     a, b, c = (parameter([1.0]) for _ in range(3))
     opt = O.SGD(
