@@ -99,7 +99,7 @@ class DenseTensor:
         return DenseTensor(self._tensor.detach()[index])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        return np.array(host_values(self._tensor), dtype=dtype, copy=copy)
+        return self._tensor.__array__(dtype, copy)
 
     def __str__(self) -> str:
         x = self._tensor

@@ -35,6 +35,7 @@ from paddle.tensor._args import of_sizes
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.array import host_values
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
@@ -417,7 +418,7 @@ def _values(tensors: Mapping[str, Tensor]) -> bytes:
 
 def _value(x: Tensor) -> Any:
     with outside():
-        return x.numpy() if x.dtype.numpy is not None else x
+        return host_values(x) if x.dtype.numpy is not None else x
 
 
 def _replace(path: str, content: bytes) -> None:

@@ -229,7 +229,7 @@ def _values(op_name: str, tensors: Mapping[str, Tensor], scope: Scope) -> dict[s
         else:
             found[name] = x
     with outside():
-        return {name: np.array(x.numpy()) if x.dtype.numpy is not None else x for name, x in found.items()}
+        return {name: x.numpy() if x.dtype.numpy is not None else x for name, x in found.items()}
 
 
 def _as_bytes(values: Mapping[str, Any]) -> bytes:

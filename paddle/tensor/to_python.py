@@ -271,7 +271,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
         if copy is False:
             raise op_error(ValueError, "__array__", f"dtype {a.dtype} to share memory", dtype)
         return a.astype(dtype)
-    return a if copy is False else a.copy()
+    return a if copy is False or access(self.place) != ACCESS_HOST else a.copy()
 
 
 def _cuda_array(self: Tensor) -> dict[str, Any]:

@@ -96,8 +96,7 @@ FROM_NUMPY = {
 }
 TO_NUMPY = {
     "from_dlpack": np.from_dlpack,
-    "asarray": np.asarray,
-    "numpy": lambda x: x.numpy(),
+    "asarray": lambda x: np.asarray(x, copy=False) if NUMPY_2 else x.__array__(copy=False),
 }
 
 
