@@ -109,7 +109,10 @@ def collate(batch: Sequence[Any], stack: Callable[[Sequence[np.ndarray]], Any]) 
 
 
 def to_tensors(batch: Any, place: Place, fresh: bool) -> Any:
-    """Arrays anywhere in a batch become tensors on ``place``; ``fresh`` ones, which nobody else holds, are adopted."""
+    """Arrays anywhere in a batch become tensors on ``place``; ``fresh`` ones, which nobody else holds, are adopted.
+
+    Tensors of a dataset have no history in a batch, as they have none where workers read them.
+    """
     if isinstance(batch, (np.ndarray, np.generic)):
         return from_numpy(np.asarray(batch), place, copy=None if fresh else True)
     if isinstance(batch, Mapping):
@@ -117,4 +120,6 @@ def to_tensors(batch: Any, place: Place, fresh: bool) -> Any:
     if isinstance(batch, (list, tuple)):
         fields = [to_tensors(v, place, fresh) for v in batch]
         return type(batch)(*fields) if is_namedtuple(type(batch)) else fields
+    if isinstance(batch, Tensor) and not batch.stop_gradient:
+        return batch.detach()
     return batch

@@ -158,3 +158,17 @@ def test_places_before_the_first_dataset():
         data[-6]
     with pytest.raises(IndexError):
         data[5]
+
+
+@pytest.mark.parametrize("settings", [{"batch_size": 2}, {"batch_size": None}, {"batch_size": 2, "collate_fn": tuple}])
+def test_batches_have_no_history(settings):
+    x = paddle.ones([4, 2])
+    x.stop_gradient = False
+    samples = [{"leaf": x[i].detach(), "result": x[i] * 2} for i in range(4)]
+    for s in samples:
+        s["leaf"].stop_gradient = False
+    for batch in io.DataLoader(samples, **settings):
+        for field in [batch] if isinstance(batch, dict) else batch if isinstance(batch, (list, tuple)) else [batch]:
+            assert all(t.stop_gradient and t.is_leaf for t in field.values())
+    assert not samples[0]["leaf"].stop_gradient
+    assert not samples[0]["result"].stop_gradient
