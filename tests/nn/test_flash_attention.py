@@ -591,6 +591,16 @@ def test_queries_without_keys_are_zeros_with_gradients_of_zeros(heads, way):
         assert not x.any()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_a_mask_of_no_keys(dtype):
+    q, k = paddle.ones([2, 3, 2, 8]), paddle.ones([2, 0, 2, 8])
+    mask = paddle.zeros([2, 2, 3, 0], dtype)
+    mask.stop_gradient = q.stop_gradient = False
+    F.scaled_dot_product_attention(q, k, k, mask).sum().backward()
+    assert not q.grad.any() and (mask.grad is None) == (dtype == "bool")
+    assert dtype == "bool" or mask.grad.shape == mask.shape
+
+
 def test_weights_of_rows_that_a_sequence_does_not_have_are_zeros():
     x, ends = paddle.ones([3, 1, 4]), paddle.to_tensor([0, 1, 3])
     x.stop_gradient = False

@@ -84,7 +84,7 @@ def attend(
     if dropout.p:
         return attend_with_lse(query, key, value, mask, causal, scale, dropout)[0]
     if type(key._count) is int and not key._count and _has_no_keys(key, value):
-        return _of_no_keys(query, key, value)[0]
+        return _of_no_keys(query, key, value, mask)[0]
     return apply(_ATTENTION[bool(causal)], (query, key, value, mask), (scale,))
 
 
@@ -97,7 +97,7 @@ def attend_with_lse(
         out, lse, drawn = attend_with_lse(*wide.operands, causal, scale, dropout, blocks, softcap)
         return wide.rounded(out), wide.rounded_sums(lse), drawn
     if type(key._count) is int and not key._count and _has_no_keys(key, value):
-        return *_of_no_keys(query, key, value), (0, 0)
+        return *_of_no_keys(query, key, value, mask), (0, 0)
     operands = (query, key, value, mask, blocks)
     if not dropout.p:
         out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
@@ -120,9 +120,10 @@ def _has_no_keys(key: Tensor, value: Tensor) -> bool:
     return key.shape[:3] == value.shape[:3] and bool(key.shape[2])
 
 
-def _of_no_keys(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+def _of_no_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
     """Zeros, with gradients of zeros, and sums of nothing."""
-    out, _ = weighted_values(query, key, value, None, 1.0)
+    added = mask if mask is not None and mask.is_floating_point() else None
+    out, _ = weighted_values(query, key, value, added, 1.0)
     shape = (query.shape[0], query.shape[2], query.shape[1])
     return out, create_on(query.place, F.full, -math.inf, query.dtype.compute, shape)
 

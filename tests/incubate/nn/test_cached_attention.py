@@ -217,3 +217,19 @@ def test_the_largest_lengths(rng):
     assert [x.dtype for x in got] == [paddle.int32] * 2
     with pytest.raises(ValueError, match="at least 9 lengths"):
         blha_get_max_len(paddle.to_tensor(encoder), paddle.to_tensor(decoder), paddle.ones([9]))
+
+
+def test_the_largest_of_lengths_in_a_saved_model(tmp_path):
+    """How many sequences count is open, and how many lengths there are is not."""
+    sizes = [
+        paddle.static.InputSpec([3], "int32"),
+        paddle.static.InputSpec([3], "int32"),
+        paddle.static.InputSpec([None]),
+    ]
+    paddle.jit.save(paddle.jit.to_static(blha_get_max_len, input_spec=sizes, full_graph=True), str(tmp_path / "m"))
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    encoder, decoder = paddle.to_tensor([3, 0, 7], "int32"), paddle.to_tensor([0, 9, 0], "int32")
+    for n, wanted in ((3, [7, 9]), (1, [3, 0])):
+        assert [x.item() for x in loaded(encoder, decoder, paddle.ones([n]))] == wanted
+    with pytest.raises(ValueError):
+        loaded(encoder, decoder, paddle.ones([4]))

@@ -12,6 +12,7 @@ from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ops.promotion import cast
 from umiak.util.errors import op_error
 
@@ -132,7 +133,7 @@ def blha_get_max_len(seq_lens_encoder: Tensor, seq_lens_decoder: Tensor, batch_s
         if need_tensor(x, op_name, name).dtype not in (dt.int32, dt.int64):
             raise op_error(TypeError, op_name, f"{name} of int32 or int64", x.dtype.name)
         x = F.reshape(x, shape=(math.prod(x.shape),))
-        if not n >= 1 or not x.shape[0] >= n:
+        if not (dim.le(1, n) and dim.le(n, x.shape[0])):
             raise op_error(ValueError, op_name, f"{name} with at least {max(n, 1)} lengths", x.shape[0])
         first = F.slice(x, axes=(0,), starts=(0,), sizes=(n,), steps=(1,))
         largest.append(cast(F.max(first, axes=(0,), keepdim=True), dt.int32))
