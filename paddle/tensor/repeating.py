@@ -215,11 +215,19 @@ def repeat_interleave(
         count = integer(repeats, "repeat_interleave", "repeats")
         if count < 0:
             raise op_error(ValueError, "repeat_interleave", "repeats of 0 or more", count)
-        return F.repeat_interleave(x, k, count)
+        return _each_repeated(x, k, count)
     if repeats.ndim == 0 or (repeats._count == 1 and x.shape[k] != 1):
-        return F.repeat_interleave(x, k, int(repeats.item()))
+        return _each_repeated(x, k, number_in(F.reshape(repeats, ())))
     total = output_size if output_size is not None else number_in(F.sum(_cast_to(repeats, dt.int64), (0,)))
     return F.repeat_interleave_sized(x, repeats, k, total)
+
+
+def _each_repeated(x: Tensor, k: int, count: Any) -> Tensor:
+    if type(count) is int:
+        return F.repeat_interleave(x, k, count)
+    before, after = tuple(x.shape[: k + 1]), tuple(x.shape[k + 1 :])
+    copies = F.broadcast_to(F.reshape(x, (*before, 1, *after)), (*before, count, *after))
+    return F.copy(F.reshape(copies, (*before[:-1], before[-1] * count, *after)))
 
 
 @public("paddle.tensor Tensor", ints_from=1)

@@ -73,7 +73,9 @@ def counts_of_numbers(x):
 
 
 def rows_repeated(x):
-    return paddle.repeat_interleave(x, (x[:, :2] > 0).astype("int64").sum(1), axis=0).square().sum(0)
+    each = paddle.repeat_interleave(x, (x[:, :2] > 0).astype("int64").sum(1), axis=0)
+    n = (x > 0).sum()
+    return each.square().sum(0), x.repeat_interleave(n, axis=1), paddle.repeat_interleave(x * 2, int(n + 1))
 
 
 def size_as_a_number(x):
