@@ -238,9 +238,9 @@ class Judge:
             elif case.optimizer not in DECOUPLED and case.decay != "none":
                 g = g + decay * (t.sign() if case.decay == "L1" else t)
             rate = rate_at(case.schedule, self.count)
-            if case.groups == "factors":  # in the place of the parameter's own
+            if case.groups == "factors":
                 rate *= FACTORS[group]
-            elif case.attribute == "rate" and i == 0:
+            elif case.attribute == "rate" and i == 0 and case.groups == "none":  # groups put 1 in its place
                 rate *= 0.5
             t.copy_(updated(case.optimizer, t, g, self.states[i], rate, decay))
 
