@@ -12,17 +12,17 @@ from paddle._public import need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.context import capture_of, place_guard
+from umiak.core.context import capture_of, current, place_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import assign
 from umiak.core.place import Place
-from umiak.core.tensor import Tensor
+from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.ops.promotion import cast, default_float, promote
-from umiak.util.errors import OperandError, op_error
+from umiak.util.errors import LeafError, OperandError, op_error
 from umiak.util.size import plain_ints
 
 NUMBERS = (bool, int, float, complex)  # some modules of this package define names that shadow these
@@ -49,6 +49,15 @@ class InternedOps(dict):
 
 
 # --- writing -------------------------------------------------------------------------------------------------------
+
+
+def refuse_leaf(x: Tensor, op: str) -> None:
+    """Raise LeafError for a leaf that wants a gradient: views of its elements may be written to, but it may not."""
+    if not x.stop_gradient and current().grad_enabled:
+        leaf = x._tracer.is_leaf(x) if x._kind & KIND_SYMBOLIC and x._tracer is not None else x.is_leaf
+        if leaf:
+            got = "a leaf with stop_gradient=False"
+            raise op_error(LeafError, op, "a tensor that is no leaf, or no_grad", got, "Use paddle.no_grad().")
 
 
 def write_part(x: Tensor, part: Callable[[Any], Any], value: Tensor) -> Tensor:

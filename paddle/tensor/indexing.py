@@ -11,11 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, create_on, equal_shapes, integer, number_in, of_sizes, op_error, write_part
+from paddle.tensor._args import (
+    cast,
+    create_on,
+    equal_shapes,
+    integer,
+    number_in,
+    of_sizes,
+    op_error,
+    refuse_leaf,
+    write_part,
+)
 from paddle.tensor.overwriting import INDEX_GET, INDEX_PUT, PUT, WHERE, update
 from umiak import ops as F
 from umiak.core.array import from_numpy
-from umiak.core.context import current
 from umiak.core.eager import apply, apply1, apply_rows
 from umiak.core.inplace import assign
 from umiak.core.place import Place
@@ -24,7 +33,7 @@ from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
-from umiak.util.errors import IndexingError, LeafError
+from umiak.util.errors import IndexingError
 
 
 class Basic(NamedTuple):
@@ -378,10 +387,7 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         >>> x.tolist()
         [[1.0, 0.0], [2.0, 0.0]]
     """
-    if not x.stop_gradient and current().grad_enabled and _is_leaf(x):
-        # Its elements are views of it, which may be written to: the leaf itself may not.
-        got = "a leaf with stop_gradient=False"
-        raise op_error(LeafError, "setitem", "a tensor that is no leaf, or no_grad", got, "Use paddle.no_grad().")
+    refuse_leaf(x, "setitem")
     basic, advanced = parse(x, item)
     region = basic(x)
     if not advanced:
@@ -404,10 +410,6 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         write_part(x, basic.__call__, replaced)
     elif not update(region, *replaced):
         write_part(x, basic.__call__, apply(*replaced))
-
-
-def _is_leaf(x: Tensor) -> bool:
-    return x._tracer.is_leaf(x) if x._kind & KIND_SYMBOLIC and x._tracer is not None else x.is_leaf
 
 
 def _broadcast(v: Tensor, shape: tuple[int, ...]) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 from paddle._public import public, rebind
 from paddle.tensor import diagonals, views
-from paddle.tensor._args import cast, create_on, equal_shapes, need_tensor, op_error, shape_of, write_part
+from paddle.tensor._args import cast, create_on, equal_shapes, need_tensor, op_error, refuse_leaf, shape_of, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -98,6 +98,7 @@ def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
     op = "fill_diagonal_"
     if need_tensor(x, op).ndim < 2:
         raise op_error(ValueError, op, "a tensor of rank 2 or more", x.shape)
+    refuse_leaf(x, op)
     if x.ndim > 2:
         if len(set(x.shape)) > 1:
             raise op_error(ValueError, op, "equal sizes", x.shape)
@@ -152,8 +153,8 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True, non_blocking: bool = 
     """Write the elements of another tensor.
 
     Args:
-        x: tensor, which is written. A leaf stays one, parameters included: no gradient is recorded, as in
-            :meth:`set_value`.
+        x: tensor, which is written. A leaf that wants a gradient stays one: no gradient is recorded, as in
+            :meth:`set_value`. Other tensors get the history of ``other``, as in every write.
         other: tensor of any dtype, which is cast, on any place, whose shape broadcasts to x's.
         blocking: without effect, as each copy is ordered with the work before and after it.
         non_blocking: without effect, too.
