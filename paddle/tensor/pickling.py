@@ -23,7 +23,7 @@ def own_attributes(self: Tensor) -> dict[str, Any]:
 
 
 def _deepcopy(self: Tensor, memo: dict) -> Tensor:
-    """Copy of the tensor, of its gradient and of its attributes, without history.
+    """Copy of the tensor and of its attributes, without gradient and history.
 
     Args:
         memo: the copies that :func:`copy.deepcopy` has made so far.
@@ -53,8 +53,6 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
         copied.stop_gradient = self.stop_gradient
         for key, value in own_attributes(self).items():
             setattr(copied, key, copy.deepcopy(value, memo))
-        if self.grad is not None:
-            copied.grad = copy.deepcopy(self.grad, memo)
     return copied
 
 

@@ -334,7 +334,7 @@ def test_detach_clone_and_copies():
     assert x.grad.tolist() == [1, 1]
     e = copy.deepcopy(x)
     assert not e.stop_gradient
-    assert e.grad.tolist() == [1, 1]
+    assert e.grad is None
     e.detach()[0] = 0.0
     assert x.tolist() == [9, 2]
     with pytest.raises(RuntimeError, match="without history"):

@@ -101,6 +101,15 @@ def test_arrays_are_copies(array, given):
     assert x.tolist() == [[2, 3], [4, 5]]
 
 
+def test_arrays_of_dense_tensors_are_copies():
+    x = paddle.ones([2])
+    for array in (np.asarray, np.array):
+        a = array(x.get_tensor())
+        x.add_(paddle.ones([2]))
+        assert (a == x.numpy() - 1).all()
+    assert np.asarray(x.get_tensor(), "int32").dtype == np.int32
+
+
 def test_weights_of_before_a_step_stay_as_they_were():
     layer = paddle.nn.Linear(2, 2)
     optimizer = paddle.optimizer.SGD(1.0, parameters=layer.parameters())
@@ -231,6 +240,13 @@ def test_filling():
     expected = np.zeros((7, 3))
     np.fill_diagonal(expected, 4, wrap=True)
     np.testing.assert_array_equal(tall.numpy(), expected)
+    leaf = paddle.zeros([2, 2])
+    leaf.stop_gradient = False
+    with pytest.raises(RuntimeError, match=r"fill_diagonal_.*no_grad"):
+        leaf.fill_diagonal_(1)
+    assert leaf.sum().item() == 0
+    with paddle.no_grad():
+        assert leaf.fill_diagonal_(1).trace().item() == 2
     cube = paddle.zeros([2, 2, 2]).fill_diagonal_(1)
     assert cube[0, 0, 0].item() == cube[1, 1, 1].item() == 1
     assert cube.sum().item() == 2
@@ -429,3 +445,54 @@ def test_a_gradient_may_be_written():
     (x * x).sum().backward()
     assert x.grad.stop_gradient and x.grad.tolist() == [3.0, 6.0]
     assert x.grad.zero_().tolist() == x.grad.tolist() == [0.0, 0.0]
+
+
+# --- where the reference framework does otherwise: docs/design/differences.md ----------------------------------------
+
+
+def test_gradients_that_were_kept():
+    x = paddle.ones([2])
+    x.stop_gradient = False
+    (x * 2).sum().backward()
+    kept = x.grad
+    (x * 3).sum().backward()
+    assert (kept.tolist(), x.grad.tolist()) == ([2, 2], [5, 5])
+
+
+def test_hooks_of_leaves_see_gradients_that_are_asked_for():
+    x = paddle.ones([1])
+    x.stop_gradient = False
+    x.register_hook(lambda g: g * 10)
+    assert paddle.grad(x * 3, x)[0].item() == 30
+
+
+def test_what_copies():
+    x = paddle.ones([1, 2])
+    z = paddle.to_tensor([1 + 2j])
+    copies = [paddle.Tensor(x), paddle.as_complex(x), z.real(), z.imag()]
+    before = [y.tolist() for y in copies]
+    x.zero_()
+    z.zero_()
+    assert [y.tolist() for y in copies] == before
+
+
+def test_states_of_two_optimizers_are_apart():
+    p = paddle.create_parameter([1], "float32")
+    first, second = (paddle.optimizer.Momentum(0.1, parameters=[p]) for _ in range(2))
+    p.grad = paddle.ones([1])
+    first.step()
+    second.set_state_dict(first.state_dict())
+    first.step()
+    assert [o.state_dict()[f"{p.name}_velocity_0"].item() for o in (first, second)] == [pytest.approx(1.9), 1]
+
+
+def test_integers_of_a_layer_stay_integers():
+    layer = paddle.nn.Linear(1, 1)
+    layer.register_buffer("count", paddle.to_tensor([3]))
+    layer.to(dtype="float64")
+    assert (layer.weight.dtype, layer.count.dtype) == (paddle.float64, paddle.int64)
+
+
+def test_numbers_of_numpy_and_integers():
+    y = np.float32(2.5) * paddle.to_tensor([2])
+    assert (y.tolist(), y.dtype) == ([5], paddle.float32)
