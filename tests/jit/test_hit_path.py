@@ -416,3 +416,12 @@ def test_gradients_that_arguments_of_other_sizes_have():
         x.grad = paddle.ones_like(x)
         static(x)
         np.testing.assert_allclose(x.grad.numpy(), 1 + 2 * x.numpy(), 1e-6)
+
+
+@pytest.mark.parametrize(("level", "texts"), [("INFO", False), ("DEBUG", True)])
+def test_the_text_of_guards_is_for_debugging(level, texts, caplog):
+    f = paddle.jit.to_static(lambda x: x * 2 + 1)
+    with caplog.at_level(level, "paddle.jit"):
+        f(paddle.ones([3]))
+    assert "captured 2 operations" in caplog.text
+    assert ("def guard(" in caplog.text) is texts

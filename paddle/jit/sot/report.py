@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from umiak.core.entries import GuardedEntry
     from umiak.runtime.capture import Captured
 
+TEXT_LEVEL = 3  # the level of texts of many lines
 _LOG = logging.getLogger("paddle.jit")
 
 
 def say(level: int, message: str, *args: object) -> None:
-    """Log a message; ``SOT_LOG_LEVEL`` of at least ``level`` prints it on stderr, too."""
-    _LOG.info(message, *args)
+    """Log a message, from ``TEXT_LEVEL`` on as one for debugging; ``SOT_LOG_LEVEL`` of at least ``level`` prints it on
+    stderr, too."""
+    _LOG.log(logging.DEBUG if level >= TEXT_LEVEL else logging.INFO, message, *args)
     if switches.log_level() >= level:
         print("[sot]", message % args, file=sys.stderr)
 
@@ -28,7 +30,7 @@ def captured(frame: CapturedFrame, entry: GuardedEntry, run: Captured | None) ->
     """Report a capture."""
     size = 0 if run is None else len(run.program.ops)
     say(2, "%s: captured %d operations", frame.name, size)
-    say(3, "%s: %s", frame.name, getattr(entry.guard, "text", ""))
+    say(TEXT_LEVEL, "%s: %s", frame.name, getattr(entry.guard, "text", ""))
     folder = switches.export_folder()
     if folder is not None:
         parts = [getattr(entry.guard, "text", "")]
