@@ -291,11 +291,11 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
     sums_to_one = bool(lengths) and abs(number(sum(lengths)) - 1) < 1e-9  # as their dtype rounds it
     lengths = [number(n) for n in lengths]
     if sums_to_one and all(0 <= n <= 1 for n in lengths) and total != 1:
-        sizes = [int(total * n) for n in lengths]
+        sizes: list[Any] = [int(total * n) for n in lengths]
         for i in range(total - sum(sizes)):
             sizes[i % len(sizes)] += 1
     else:
-        sizes = list(lengths)
+        sizes = lengths
     if sum(sizes) != total or min(sizes, default=0) < 0:
         raise ValueError(
             f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}"

@@ -758,8 +758,8 @@ class Optimizer(HookedStep):
         skips = [no_grad_set] if isinstance(no_grad_set, Tensor) else no_grad_set or ()
         skips = several(op_name, "a list of parameters or names as no_grad_set", skips, (str, Tensor))
         skipped = {x if isinstance(x, str) else x.name for x in skips}
-        params: list[Any] = [parameters] if isinstance(parameters, Tensor) else parameters or self._parameter_list
-        params = several(op_name, "a list of parameters as parameters", params, Tensor)
+        chosen = [parameters] if isinstance(parameters, Tensor) else parameters or self._parameter_list
+        params = several(op_name, "a list of parameters as parameters", chosen, Tensor)
         return [(p, p.grad) for p in params if p.grad is not None and not p.stop_gradient and p.name not in skipped]
 
     def append_regularization_ops(
