@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from tests.support.syntax import Syntax
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # Calls that fail by themselves: of pytest, of subprocess.
 FAILING = {"raises", "warns", "deprecated_call", "fail", "check_call", "check_output"}
@@ -35,20 +37,20 @@ class Finding:
 @dataclass
 class Module:
     path: str
-    tree: ast.Module
+    syntax: Syntax
     functions: dict[str, ast.AST] = field(default_factory=dict)
     imported: dict[str, tuple[str, str | None]] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, path: str, text: str) -> Module:
-        made = cls(path, ast.parse(text))
-        for node in made.tree.body:
+        made = cls(path, Syntax(text))
+        for node in made.syntax.tree.body:
             if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
                 made.functions[node.name] = node
             elif isinstance(node, (ast.Assign, ast.AnnAssign)):  # a table of functions, a lambda
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
                 made.functions |= {t.id: node for t in targets if isinstance(t, ast.Name)}
-        for node in ast.walk(made.tree):
+        for node in made.syntax.nodes:
             if isinstance(node, ast.ImportFrom) and node.module:
                 for name in node.names:
                     made.imported[name.asname or name.name] = (node.module, name.name)
@@ -146,7 +148,7 @@ class Checker:
         if id(node) in self.known:
             return self.known[id(node)]
         self.known[id(node)] = False  # a helper that calls itself
-        parts = list(ast.walk(node))
+        parts = module.syntax.walk(node)
         found = any(map(fails_by_itself, parts))
         if not found:
             # Also what is handed over: `run_threads(work)`, `parametrize(..., check)`, and decorators.
@@ -164,11 +166,11 @@ class Checker:
         for module in self.modules:
             if not module.stem.startswith("test_"):
                 continue
-            for test in tests_of(module.tree):
+            for test in tests_of(module.syntax.tree):
                 marks = "\n".join(map(ast.unparse, test.decorator_list))
                 if not self.asserts(module, test) and "skip(" not in marks:
                     found.append(Finding(module.path, test.lineno, test.name, "asserts nothing"))
-            for node in ast.walk(module.tree):
+            for node in module.syntax.nodes:
                 for line, what in problems(node):
                     found.append(Finding(module.path, line, "", what))
         return found
