@@ -19,7 +19,6 @@ def grad(
     create_graph: bool = False,
     allow_unused: bool = False,
     no_grad_vars: Sequence[Tensor] | None = None,
-    apart: bool = True,
 ) -> list[Tensor | None]: ...
 def tensors_of(x: Any) -> list[Tensor] | None:
     """``[x]`` of a tensor, the items of a list or tuple of tensors; None of anything else."""

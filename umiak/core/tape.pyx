@@ -57,9 +57,8 @@ cdef object backward1(Tensor tensor, object grad, bint retain_graph):
     return None
 
 
-def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_graph=False, bint allow_unused=False, no_grad_vars=None, bint apart=True):
-    """Gradients of ``outputs`` with respect to ``inputs``; ``.grad`` of leaves is left alone. ``apart``: inputs that one call has given have
-    histories between them, else none is looked for.
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_graph=False, bint allow_unused=False, no_grad_vars=None):
+    """Gradients of ``outputs`` with respect to ``inputs``; ``.grad`` of leaves is left alone.
 
     Raises ValueError when an input has no part in the outputs, unless ``allow_unused``.
     """
@@ -85,7 +84,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
         refresh_if_view(t)
         if not t.key & K_NEEDS_GRAD:
             raise RuntimeError(f"[grad] requires inputs with stop_gradient=False, got stop_gradient=True at position {i}")
-        key = place_of(t) if apart or t.node is None else (id(t.node), t.out_index)
+        key = place_of(t)
         if key in run.captures:
             doubles[i] = run.captures[key]
         else:
