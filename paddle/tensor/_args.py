@@ -239,7 +239,7 @@ def of_sizes(a: SizeArray) -> Tensor:
     """A tensor of an array of sizes that are not declared."""
     d = dt.convert(a.dtype)
     parts = [F.full(x, shape=(), dtype=d) for x in a.flat]
-    return F.reshape(F.stack(parts, axis=0), shape=a.shape) if a.ndim != 1 else F.stack(parts, axis=0)
+    return F.reshape(F.stack(parts, axis=0), shape=a.shape)
 
 
 def create_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:

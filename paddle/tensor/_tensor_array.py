@@ -21,12 +21,6 @@ from umiak.util.errors import op_error
 _STACKED = "stacked"
 
 
-def holds_arrays() -> bool:
-    """Return whether lists that data change are arrays: in programs whose sizes data may decide."""
-    tracer = capture_of()
-    return tracer is not None and tracer.one_program
-
-
 def arrays_of() -> list[TensorArray]:
     """Return the arrays of the program that is being recorded, without those of branches and loop bodies that are
     done."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from paddle._public import public
 from paddle.framework import mode
-from paddle.tensor._args import dtype_of, integer, need_tensor, op_error
-from paddle.tensor._tensor_array import TensorArray, holds_arrays
+from paddle.tensor._args import dtype_of, integer, need_tensor, op_error, reads_numbers
+from paddle.tensor._tensor_array import TensorArray
 from paddle.tensor.filled import empty, full
 from paddle.tensor.joining import concat, stack
 from umiak import ops as F
@@ -57,7 +57,7 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
     for x in given:
         if need_tensor(x, "create_array", "each item").dtype is not wanted:
             raise op_error(TypeError, "create_array", f"tensors of {wanted.name}", x.dtype.name)
-    return TensorArray(wanted, given) if holds_arrays() else given  # type: ignore[return-value]
+    return TensorArray(wanted, given) if reads_numbers() else given  # type: ignore[return-value]
 
 
 @public("paddle.tensor")
@@ -131,7 +131,7 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
         >>> [x.shape for x in paddle.tensor.array_write(paddle.ones([2]), 1, array)]
         [paddle.Size([1]), paddle.Size([2])]
     """
-    if array is None and holds_arrays():
+    if array is None and reads_numbers():
         array = TensorArray(need_tensor(x, "array_write").dtype)  # type: ignore[assignment]
     if isinstance(array, TensorArray):
         array.write(x, i)

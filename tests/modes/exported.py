@@ -138,17 +138,22 @@ def drawn_inputs(call: str, sizes: dict[int, int] | None = None) -> list[Input]:
             names.update({name: resized(names[name]) for name in DRAWN})
             return names
 
-    before, last = compiled(call)
-    names = Making(call).names()
+    _called(call, Making(call).names())  # a call that is refused has been given its inputs by then
+    return found
+
+
+def _called(text: str, names: dict[str, Any]) -> Exception | None:
+    """Run a call; what it raises."""
+    before, last = compiled(text)
     paddle.seed(1)
     try:
         exec(before, names)
         eval(last, names)
-    except Exception:  # a call that is refused has been given its inputs by then; other modes compare the errors
-        pass
+    except Exception as error:  # an outcome, which is compared
+        return error
     finally:
         paddle.set_default_dtype("float32")
-    return found
+    return None
 
 
 @dataclass
@@ -231,27 +236,12 @@ def _needs_more(text: str) -> bool:
     return "register_hook" in text or "set_default_dtype" in text
 
 
-def _error(text: str) -> Exception | None:
-    """What the call itself raises."""
-    before, last = compiled(text)
-    names = Inputs(text).names()
-    paddle.seed(1)
-    try:
-        exec(before, names)
-        eval(last, names)
-    except Exception as error:
-        return error
-    finally:
-        paddle.set_default_dtype("float32")
-    return None
-
-
 def _refusal(
     text: str, function: Callable[..., list[Any]], inputs: Sequence[Input], opset: int, error: Exception
 ) -> str | None:
     """Why a call that fails is not one that is refused as a call, and by the export or the model; None where it is."""
     shown = f"[{type(error).__name__}: {str(error)[:200]}]"
-    if _error(text) is None:
+    if _called(text, Inputs(text).names()) is None:
         return f"{shown} without gradients, and layers made before, where the call gives a result"
     try:
         found = model_of(function, inputs, lambda n: False, opset).run(inputs)
@@ -279,7 +269,7 @@ def results(call: Call, only: str | None = None) -> Iterator[tuple[str, str | No
     try:
         function = function_of(call.text)
     except Exception as error:
-        if _error(call.text) is None:
+        if _called(call.text, Inputs(call.text).names()) is None:
             yield "eager", f"layers cannot be made before: {type(error).__name__}: {error}"
         return
     try:

@@ -410,15 +410,10 @@ def _symbols_taken(o: Operation) -> Iterable[Sym]:
     return symbols_of((*o.operands, *o.params))
 
 
-def resizes(tracer: Tracer) -> bool:
-    """Return whether data may decide sizes in a program: in static ones, and where a function is one program."""
-    return tracer.one_program
-
-
 def joinable(a: Meta, b: Meta) -> bool:
     """Return whether the two ways of a branch may leave these in one place. Sizes may differ
     where data may decide them."""
-    if not resizes(current()):
+    if not current().one_program:
         return alike(a, b)
     return a.dtype is b.dtype and a.weak == b.weak and len(a.shape) == len(b.shape)
 
@@ -426,7 +421,7 @@ def joinable(a: Meta, b: Meta) -> bool:
 def _sizes_of_both(tracer: Tracer, a: Value | None, b: Value | None) -> dict[int, Sym]:
     """By axis, the sizes of the result for what two ways leave where these differ: numbers that data decide. None of
     them in what is no static program, which refuses such ways."""
-    if a is None or b is None or not resizes(tracer) or len(a.meta.shape) != len(b.meta.shape):
+    if a is None or b is None or not tracer.one_program or len(a.meta.shape) != len(b.meta.shape):
         return {}
     known = tracer.scope.simplify
     sizes = enumerate(zip(a.meta.shape, b.meta.shape, strict=True))
@@ -510,7 +505,7 @@ class _Loop:
         """Note where the body leaves a leaf of another size, in a static program: for usual sizes, or by numbers that
         it reads itself (``inside``). Other sizes are required to stay."""
         before = self.type(i)
-        if not resizes(self.tracer) or len(before.shape) != len(after.shape):
+        if not self.tracer.one_program or len(before.shape) != len(after.shape):
             return False
         known = self.tracer.scope.simplify
         found = False

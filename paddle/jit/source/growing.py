@@ -17,7 +17,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import current
-from umiak.runtime.regions import number, resizes
+from umiak.runtime.regions import number
 
 
 class Grows(Exception):
@@ -30,7 +30,7 @@ class Grows(Exception):
 
 def may_grow(place: Place, *states: Any) -> bool:
     """Return whether a list, or an array, that holds ``states`` can be an array of tensors of one type."""
-    if not isinstance(place, Contents) or not resizes(current()):
+    if not isinstance(place, Contents) or not current().one_program:
         return False
     if isinstance(place.container, TensorArray):
         return place.container.data is None

@@ -9,11 +9,10 @@ import numpy as np
 import paddle
 from paddle._public import need_tensor, public
 from paddle.nn.functional.attention_call import attend
-from paddle.tensor._args import create_on
+from paddle.tensor._args import create_on, reads_numbers
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.context import capture_of
 from umiak.core.place import Place
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
@@ -83,17 +82,11 @@ def sparse_attention(
         if mask is not None and not _fits(need_tensor(mask, OP, arg_name), shape):
             raise op_error(ValueError, OP, f"{arg_name} of shape {shape}", list(mask.shape))
     given = (offsets, columns, key_padding_mask, attn_mask)
-    if _stays_unknown() and any(x is not None and x._kind & KIND_SYMBOLIC for x in given):
+    if reads_numbers() and any(x is not None and x._kind & KIND_SYMBOLIC for x in given):
         return _masked(query, key, value, offsets, columns, key_padding_mask, attn_mask)
     listed = read(offsets, OP, "sparse_csr_offset"), read(columns, OP, "sparse_csr_columns")
     pattern = _pattern(*listed, length, query.place)
     return sparse_math.attention(query, key, value, pattern, key_padding_mask, attn_mask)
-
-
-def _stays_unknown() -> bool:
-    """Is what a tensor holds not known before the whole program runs?"""
-    tracer = capture_of()
-    return tracer is not None and tracer.one_program
 
 
 def _fits(x: Tensor, shape: list) -> bool:

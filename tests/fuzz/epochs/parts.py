@@ -6,6 +6,7 @@ parameters and buffers.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,14 +44,14 @@ class Batch:
     y: Any
 
 
-class Part(nn.Layer):
-    """A layer from ``[rows, TIME, WIDTH]`` to the same."""
+class Part(nn.Layer, ABC):
+    """A layer from ``[rows, TIME, WIDTH]`` to the same, and its judge."""
 
-    def forward(self, x: Any, ids: Any, keep: Any) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def forward(self, x: Any, ids: Any, keep: Any) -> Any: ...
 
-    def judged(self, v: Values, x: torch.Tensor, batch: Batch) -> torch.Tensor:
-        raise NotImplementedError
+    @abstractmethod
+    def judged(self, v: Values, x: torch.Tensor, batch: Batch) -> torch.Tensor: ...
 
 
 def _linear(v: Values, layer: nn.Linear, x: torch.Tensor) -> torch.Tensor:
