@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import deque
 from typing import Any
 
 from paddle._public import also, public
@@ -26,14 +28,27 @@ def _backend(place: Place) -> Any:
     return backends.get(place)
 
 
+_QUEUES = 32  # of one device: programs make streams in loops, and hardly any device has more queues
+_queues: dict[int, deque[Any]] = {}  # by place, the one that was given longest ago first
+_lock = threading.Lock()
+
+
 def _new(place: Place) -> Any:
-    """A new queue; where work is done as soon as it is handed in, there is only the default one."""
-    return _core.stream(place.index, 0) if place.device_type == "cpu" else _core.new_stream(place.index)
+    """A queue for a new stream; where work is done as soon as it is handed in, there is only the default one."""
+    if place.device_type == "cpu":
+        return _core.stream(place.index, 0)
+    with _lock:
+        queues = _queues.setdefault(place.index, deque())
+        queue = _core.new_stream(place.index) if len(queues) < _QUEUES else queues.popleft()
+        queues.append(queue)
+    return queue
 
 
 @public("paddle paddle.device paddle.cuda paddle.device.cuda")
 class Stream:
     """Queue of work on a device: what is handed in runs in order.
+
+    A device has 32 queues beside the default one: the 33rd stream shares the first one's, and is equal to it.
 
     Args:
         device: a name, a place, the number of a CUDA device, or None for the current device. On the host there is one

@@ -450,6 +450,7 @@ for _reason, _names in {
         "paddle.incubate.asp.pruning:_excluded paddle.io.tuning:settings paddle.incubate.autograd.primitives:_enabled"
     ),
     "ranges that a thread has open, to be closed by it": "paddle.device.ranges:_Open",
+    "queues of devices, which belong to the process": "paddle.device.streams:_queues",
     "states of generators under numbers that the program gave out": "paddle.incubate.random_states:_slots",
 }.items():
     for _name in _names.split():

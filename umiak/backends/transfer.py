@@ -15,7 +15,7 @@ from umiak.core import eager
 from umiak.core.buffer import Buffer, access
 from umiak.core.context import current, no_grad_guard
 from umiak.core.place import Place
-from umiak.core.storage import ACCESS_HOST, ACCESS_NOTHING
+from umiak.core.storage import ACCESS_HOST, ACCESS_NOTHING, Storage
 from umiak.core.stream import Stream, stream
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.places import parse_place
@@ -55,7 +55,8 @@ def copy(target: Tensor, source: Tensor) -> None:
     """Copy the elements of a contiguous tensor to a contiguous one of the same shape and dtype, on any two places.
 
     The order of work on both places holds. What is written to memory of the host is there when this returns, and what
-    is read there is not needed any more.
+    is read there is not needed any more. The host reads behind all streams that the source's memory is known to be
+    used on, whichever is the current one.
 
     Raises:
         RuntimeError: work that the elements come from has failed, and the host had to wait for it.
@@ -68,6 +69,7 @@ def copy(target: Tensor, source: Tensor) -> None:
     if access(there) == access(here) == ACCESS_HOST:
         np.copyto(Buffer(target).host_bytes(), Buffer(source).host_bytes())
     elif access(there) == ACCESS_HOST:
+        _wait_for_users(source.storage, current_stream(here))
         queue = _queued(target, source, here)
         if queue is None:
             _refuse(target, source, here)
@@ -88,6 +90,12 @@ def copy(target: Tensor, source: Tensor) -> None:
         before.wait(after.record())
         source.storage.use_on_stream(before.id)
         target.storage.use_on_stream(after.id)
+
+
+def _wait_for_users(storage: Storage, queue: Stream) -> None:
+    """Let later work of a stream wait for the streams that a storage is known to be used on."""
+    for id in {storage.stream, *storage.later_streams} - {queue.id}:
+        queue.wait(stream(storage.place, id).record())
 
 
 def _queued(target: Tensor, source: Tensor, device: Place) -> Stream | None:

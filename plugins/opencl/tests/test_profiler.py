@@ -17,7 +17,7 @@ def test_kernels_and_copies_of_the_device_are_recorded(device):
             y.numpy()
     profile = profiler.profiler_result
     lanes = {number: name for number, name in profile.threads.items() if name.startswith("opencl:0 stream")}
-    found = [e for e in profile.events if e.thread in lanes]
+    found = [e for e in profile.events if e.thread in lanes and e.name != "wait"]  # the copy's, if the product is late
     assert [(e.name, e.kind) for e in found] == [("mul", "Kernel"), ("copy", "Memcpy")]
     assert len({e.thread for e in found}) == 2
     assert all(profile.start <= e.start <= e.end <= profile.end for e in found)

@@ -44,6 +44,17 @@ def test_launches_return_before_they_are_done(device, cuda):
     assert array.host_values(y).tolist() == (2 * X + 1).tolist()
 
 
+@pytest.mark.parametrize("used_on", [0, 3])
+def test_the_host_reads_what_another_stream_computes(device, used_on):
+    """Whichever stream is current: a value is never read before the work that makes it."""
+    x = from_numpy(X, device)
+    stream.synchronize(device.index)
+    with on_stream(device, used_on):
+        x.mul_(3.0)
+    with on_stream(device, 2):
+        assert array.host_values(x).tolist() == (3 * X).tolist()
+
+
 def test_marks_are_set_when_somebody_asks(device, cuda):
     """Launches record no events of the driver, and events are used again."""
     main, driver = stream.stream(device.index, 0), cuda.driver

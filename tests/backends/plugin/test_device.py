@@ -150,6 +150,12 @@ def test_work_is_done_when_somebody_waits(loop):
     assert y.numpy().tolist() == list(range(8))
 
 
+def test_streams_may_be_made_without_end():
+    made = [paddle.device.Stream("loop:0") for _ in range(600)]
+    assert len({(s.stream_base.place, s.stream_base.id) for s in made}) == 32
+    assert made[0] == made[32] and made[0] != made[31] and all(s.stream_base.id for s in made)
+
+
 def test_events_order_streams():
     first, second = paddle.device.Stream("loop:0"), paddle.device.Stream("loop:0")
     x = on(HERE, np.arange(4.0))
