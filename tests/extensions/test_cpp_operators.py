@@ -73,6 +73,20 @@ def test_an_optional_input(ops, rng):
     assert (alone.numpy() == 2).all()
 
 
+@pytest.mark.parametrize("full_graph", [None, False, True])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_gradient_of_an_input_that_is_none_may_be_undefined(ops, rng, given, full_graph):
+    x, scale = leaf(rng, 2, 3), leaf(rng, 2, 3)
+    shift = leaf(rng, 2, 3) if given else None
+    f = ops.test_shifted
+    if full_graph is not None:
+        f = paddle.jit.to_static(lambda *args: ops.test_shifted(*args), full_graph=full_graph)
+    wanted = [x, scale, shift] if given else [x, scale]
+    for g, right in zip(slopes(f(x, shift, scale), *wanted), (scale, x, paddle.ones([2, 3])), strict=False):
+        total = x * scale + (shift if given else 0.0)
+        np.testing.assert_allclose(g, (2 * total * right).numpy(), rtol=1e-5)
+
+
 @pytest.mark.parametrize("listed", [None, 0, 2])
 def test_a_list_that_may_be_none(ops, rng, listed):
     x = leaf(rng, 2, 3)

@@ -234,6 +234,7 @@ struct KernelContext {
   std::vector<int> input_of_output;  // for each output the input that stands for it, or -1
   std::vector<int> plain;
   std::vector<std::vector<paddle::Tensor>> outputs;
+  std::vector<bool> optional;  // outputs that are one tensor or none
 };
 
 template <typename F, F f>
@@ -270,14 +271,22 @@ struct Kernel<R (*)(Args...), f> {
     }
   }
   static void assign(KernelContext& k, std::vector<paddle::Tensor> results) {
-    size_t wanted = 0;
-    for (const int i : k.plain) wanted += k.outputs[static_cast<size_t>(i)].size();
-    if (results.size() != wanted) {
+    size_t wanted = 0, absent = 0;
+    for (const int i : k.plain) {
+      const size_t at = static_cast<size_t>(i), count = k.outputs[at].size();
+      wanted += count;
+      absent += count == 0 && k.optional[at];
+    }
+    // A kernel may leave out what is the gradient of nothing, or return any tensor in its place.
+    const bool leaves_out = results.size() == wanted;
+    if (!leaves_out && results.size() != wanted + absent) {
       throw Error("ValueError", text_of("its kernel requires ", wanted, " results, as its Outputs say, got ", results.size()), nullptr, 0);
     }
-    size_t at = 0;
+    size_t next = 0;
     for (const int i : k.plain) {
-      for (paddle::Tensor& x : k.outputs[static_cast<size_t>(i)]) x = std::move(results[at++]);
+      const size_t at = static_cast<size_t>(i);
+      for (paddle::Tensor& x : k.outputs[at]) x = std::move(results[next++]);
+      next += !leaves_out && k.outputs[at].empty() && k.optional[at];
     }
   }
   static void assign(KernelContext& k, paddle::Tensor result) { assign(k, std::vector<paddle::Tensor>{std::move(result)}); }

@@ -121,6 +121,8 @@ class OpMetaInfo : public ::umiak::Declared {
         if (pair.second == outputs.get()[i]) from = inputs.find(pair.first);
       }
       if (from < 0) plain_.push_back(static_cast<int>(i));
+      const auto says = [&](const std::string& word) { return outputs.get()[i].find(word) != std::string::npos; };
+      optional_.push_back(says(paddle::Optional("")) && !says(paddle::Vec("")));
       input_of_output_.push_back(from);
     }
     row_.size = sizeof(row_);
@@ -154,7 +156,7 @@ class OpMetaInfo : public ::umiak::Declared {
   static int run(void* self, umiak_call* call) noexcept {
     return ::umiak::guarded(call, [&] {
       const OpMetaInfo& op = *static_cast<OpMetaInfo*>(self);
-      ::umiak::KernelContext k{call, op.n_inputs(), op.input_of_output_, op.plain_, {}};
+      ::umiak::KernelContext k{call, op.n_inputs(), op.input_of_output_, op.plain_, {}, op.optional_};
       for (size_t i = 0; i < op.outputs.get().size(); ++i) k.outputs.emplace_back(static_cast<size_t>(call->counts[i]));
       op.kernel(&k);
       call->n_results = 0;
@@ -200,6 +202,7 @@ class OpMetaInfo : public ::umiak::Declared {
   std::vector<std::string> pairs_;
   ::umiak::Names inplace_;
   std::vector<int> plain_, input_of_output_;
+  std::vector<bool> optional_;
   umiak_operator row_{};
 };
 

@@ -625,3 +625,45 @@ std::vector<paddle::Tensor> Enforced(const paddle::Tensor& x, int how) {
 }
 
 PD_BUILD_OP(test_enforced).Inputs({"X"}).Outputs({"Out"}).Attrs({"how: int"}).SetKernelFn(PD_KERNEL(Enforced));
+
+// --- a gradient operator that gives as many results with an optional input as without it
+
+std::vector<paddle::Tensor> ShiftedForward(const paddle::Tensor& x,
+                                           const paddle::optional<paddle::Tensor>& shift,
+                                           const paddle::Tensor& scale) {
+  auto y = x * scale;
+  return {shift ? y + shift.get() : y};
+}
+
+std::vector<paddle::Tensor> ShiftedBackward(const paddle::Tensor& x,
+                                            const paddle::optional<paddle::Tensor>& shift,
+                                            const paddle::Tensor& scale,
+                                            const paddle::Tensor& grad_out) {
+  paddle::Tensor grad_shift;
+  if (shift) grad_shift = grad_out * 1.0;
+  return {grad_out * scale, grad_shift, grad_out * x};
+}
+
+std::vector<std::vector<int64_t>> ShiftedShape(const std::vector<int64_t>& x,
+                                               const paddle::optional<std::vector<int64_t>>&,
+                                               const std::vector<int64_t>&) {
+  return {x};
+}
+
+std::vector<paddle::DataType> ShiftedDtype(const paddle::DataType& x,
+                                           const paddle::optional<paddle::DataType>&,
+                                           const paddle::DataType&) {
+  return {x};
+}
+
+PD_BUILD_OP(test_shifted)
+    .Inputs({"X", paddle::Optional("Shift"), "Scale"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(ShiftedForward))
+    .SetInferShapeFn(PD_INFER_SHAPE(ShiftedShape))
+    .SetInferDtypeFn(PD_INFER_DTYPE(ShiftedDtype));
+
+PD_BUILD_GRAD_OP(test_shifted)
+    .Inputs({"X", paddle::Optional("Shift"), "Scale", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X"), paddle::Grad(paddle::Optional("Shift")), paddle::Grad("Scale")})
+    .SetKernelFn(PD_KERNEL(ShiftedBackward));
