@@ -14,6 +14,8 @@ from umiak.core.context import no_grad_guard
 from umiak.core.dtype import convert
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor, empty
+from umiak.ir import sym
+from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.util.errors import op_error
 
@@ -27,7 +29,8 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
 
     Args:
         name: under which it is fed.
-        shape: sizes; None or -1 for one that may differ between runs, which is a symbol in the variable's ``shape``.
+        shape: sizes; None or -1 for one that may differ between runs, which is a symbol in the variable's ``shape``. An
+            open size of another variable stands for None: the two need not be equal.
         dtype: of the elements; None: the default dtype.
         lod_level: 0: sequences are padded.
 
@@ -57,6 +60,7 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
         raise op_error(ValueError, "data", "lod_level 0", lod_level, "Pad sequences, and feed their lengths.")
     sizes = []
     for i, n in enumerate(shape):
+        n = sym.known(n) if isinstance(n, Sym) else n
         if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__") or int(n) < -1):
             raise op_error(ValueError, "data", "sizes that are ints of at least 0, -1 or None", f"{list(shape)}")
         sizes.append(tracer.scope.size(name=f"{name}_{i}") if n is None or int(n) == -1 else int(n))

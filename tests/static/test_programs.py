@@ -411,6 +411,14 @@ def test_a_size_that_the_record_relied_on_is_tested(programs):
         Executor().run(main, {"x": np.ones([1, 2], "float32")}, [y])
 
 
+def test_data_are_declared_with_the_sizes_of_a_result(programs):
+    y = data("x", [None, 4]) * 2.0
+    for declared in (data("as", y.shape), data("listed", [*y.shape])):
+        assert declared.shape[1] == 4
+        (got,) = Executor().run(feed={declared.name: X2[:2]}, fetch_list=[declared + 1.0])
+        np.testing.assert_array_equal(got, X2[:2] + 1)
+
+
 def test_modes_are_left_and_entered():
     assert paddle.in_dynamic_mode()
     paddle.enable_static()
