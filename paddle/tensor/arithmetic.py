@@ -35,14 +35,15 @@ def scale(
 
     Args:
         x: tensor of any shape and dtype.
-        scale: number, or tensor of one element; of integer x it is truncated to an integer.
-        bias: number; of integer x it is truncated to an integer.
+        scale: number, or tensor of one element; of integer x it is truncated to an integer. Of bools it counts as
+            whether it is not 0, a product is "and", and a sum is "or".
+        bias: number, which counts likewise.
         bias_after_scale: whether to scale first; if False, the result is ``scale * (x + bias)``.
         act: name of the activation: ``"relu"``, ``"tanh"``, ``"sigmoid"``, ``"gelu"``, ``"softplus"`` or
             ``"softsign"``; None applies none.
 
     Returns:
-        Tensor of x's shape and dtype; float32 for bools.
+        Tensor of x's shape and dtype.
 
     Raises:
         TypeError: x is no tensor.
@@ -54,7 +55,10 @@ def scale(
         [3.0, 0.0]
     """
     need_tensor(x, "scale")
-    if x.dtype.is_complex or x.dtype.is_bool:
+    if x.dtype.is_bool:
+        factor, shift = real_number(scale, "scale", "scale") != 0, real_number(bias, "scale", "bias") != 0
+        out = x & factor | shift if bias_after_scale else (x | shift) & factor
+    elif x.dtype.is_complex:
         scale, bias = number(scale), number(bias)
         out = x * scale + bias if bias_after_scale else (x + bias) * scale
     elif x.dtype.is_integer:

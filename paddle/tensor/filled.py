@@ -52,7 +52,7 @@ def _filled(value: Any, shape: Any, dtype: DType, device: Any, requires_grad: bo
     if isinstance(value, Tensor) and value.ndim:
         value = value.reshape([]) if value._count == 1 else value
     elif isinstance(value, builtins.complex) and not dtype.is_complex:
-        value = value.real
+        value = value != 0 if dtype.is_bool else value.real
     if device is not None:
         with on_device(device):
             return with_gradient(apply(_FULL[dtype], (value,), (sizes,)), requires_grad)

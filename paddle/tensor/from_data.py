@@ -111,7 +111,7 @@ def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
     if to.numpy.kind not in "biufc":  # bfloat16 and float8 are not NumPy's own
         return _cast_to(_from_numpy(a, place), to)
     if a.dtype.kind == "c" and not to.is_complex:
-        a = a.real
+        a = a != 0 if to.is_bool else a.real
     with np.errstate(over="ignore", invalid="ignore"):
         return of_numbers(a.astype(to.numpy, copy=False), place)
 

@@ -153,8 +153,9 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True, non_blocking: bool = 
     """Write the elements of another tensor.
 
     Args:
-        x: tensor, which is written. A leaf that wants a gradient stays one: no gradient is recorded, as in
-            :meth:`set_value`. Other tensors get the history of ``other``, as in every write.
+        x: tensor, which is written. A leaf that wants a gradient stays one, and a frozen parameter stays frozen:
+            no gradient is recorded, as in :meth:`set_value`. Other tensors get the history of ``other``, as in
+            every write.
         other: tensor of any dtype, which is cast, on any place, whose shape broadcasts to x's.
         blocking: without effect, as each copy is ordered with the work before and after it.
         non_blocking: without effect, too.
@@ -175,7 +176,7 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True, non_blocking: bool = 
     if value.place is not x.place:
         value = value.to(x.place)
     value = value if equal_shapes(value.shape, x.shape) else F.broadcast_to(value, tuple(x.shape))
-    if not x.stop_gradient and x.is_leaf:
+    if x.is_leaf and (not x.stop_gradient or x.persistable):
         from umiak.core.context import no_grad_guard
 
         with no_grad_guard():

@@ -78,7 +78,8 @@ def norm(
         x: floating or complex tensor of any shape; integers and bools become float32.
         p: power of the norm. For vectors, and for all elements, any number, inf or -inf; for two axes ``"fro"``,
             ``"nuc"``, 1, -1, 2, -2, inf or -inf, as in :func:`matrix_norm`. None means the root of the sum of squares.
-        axis: one axis for the norm of vectors, two for that of matrices; None takes all elements as one vector.
+        axis: one axis for the norm of vectors, two for that of matrices; None, or none, takes all elements as one
+            vector.
         keepdim: whether reduced axes stay, with size 1.
         out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
             shape.
@@ -106,7 +107,8 @@ def norm(
         return apply(_EUCLIDEAN[(axis_of(axis, x.ndim, "norm"),), builtins.bool(keepdim), "2"], (x,), (2.0,))
     if x.ndim == 0 and axis is not None:
         axis = reduced_axes(axis, 0, "norm") or None
-    axes = None if axis is None else tuple(axis_of(a, x.ndim, "norm") for a in integers(axis, "norm", "axis"))
+    axes = tuple(axis_of(a, x.ndim, "norm") for a in integers(axis, "norm", "axis")) if axis is not None else None
+    axes = axes or None
     if axes is not None and len(set(axes)) != len(axes):
         raise op_error(ValueError, "norm", "different axes", axis)
     keepdim = builtins.bool(keepdim)

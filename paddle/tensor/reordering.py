@@ -78,8 +78,8 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
     Args:
         x: tensor of any shape and dtype.
         shifts: by how many places: an int, or one for each dim of ``axis``; negative moves towards the front.
-        axis: the dims, an int or a sequence of ints; negative counts from the end. By default x counts as one row of
-            all its elements.
+        axis: the dims, an int or a sequence of ints; negative counts from the end. By default, or where
+            there are none, x counts as one row of all its elements.
 
     Returns:
         Tensor of x's shape and dtype.
@@ -96,11 +96,12 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
     """
     by = integers(shifts, "roll", "shifts")
     need_tensor(x, "roll")
-    if axis is None:
+    axis = () if axis is None else integers(axis, "roll", "axis")
+    if not axis:
         if len(by) != 1:
             raise op_error(ValueError, "roll", "one shift where there is no axis", list(by))
         return F.reshape(F.roll(F.reshape(x, (x._count,)), (0,), by), tuple(x.shape))
-    axes = tuple(axis_of(a, x.ndim, "roll") for a in integers(axis, "roll", "axis"))
+    axes = tuple(axis_of(a, x.ndim, "roll") for a in axis)
     if len(by) == 1:
         by = by * len(axes)
     if len(axes) != len(by):

@@ -6,6 +6,8 @@ import builtins
 from collections import namedtuple
 from typing import Any
 
+import numpy as np
+
 from paddle._public import public, rebind
 from paddle.tensor._args import (
     InternedOps,
@@ -26,10 +28,12 @@ from paddle.tensor.gathering import index_sample, index_select  # noqa: F401
 from paddle.tensor.masking import masked_select  # noqa: F401
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.dtype import DType
 from umiak.core.eager import apply
 from umiak.core.inplace import call_before_overwrite
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
+from umiak.ops.promotion import LATTICE
 
 TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[name-match]
 
@@ -313,8 +317,9 @@ def where(
     Args:
         condition: bool tensor, or a bool.
         x: tensor or number; without x and y the result is that of ``nonzero(condition, as_tuple=True)``.
-        y: tensor or number; all three broadcast. Two floating dtypes are promoted to one, other dtypes must agree; a
-            number takes the dtype of the tensor beside it, unless it is a float and that an integer.
+        y: tensor or number; all three broadcast. Two floating dtypes are promoted to one, other dtypes must agree. A
+            float counts as a tensor of the default dtype, so that it widens float16; other numbers take the dtype of
+            the tensor beside them.
         out: tensor that is written with the result and returned.
 
     Returns:
@@ -343,21 +348,37 @@ def where(
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         if x.dtype is not y.dtype:
             x, y = same_dtype("where", x, y)
-    elif isinstance(x, Tensor) or isinstance(y, Tensor):
-        x, y = same_dtype("where", x, y)
+    elif isinstance(x, Tensor):
+        x, y = same_dtype("where", _beside(x, y), y)
+    elif isinstance(y, Tensor):
+        x, y = same_dtype("where", x, _beside(y, x))
     else:
         d = dt.bool if isinstance(x, builtins.bool) and isinstance(y, builtins.bool) else None
         if d is None:
-            kinds = (x, y)
+            floats = [_float_dtype(v) for v in (x, y) if isinstance(v, _FLOATS)]
             d = (
                 dt.complex64
-                if builtins.any(isinstance(v, complex) for v in kinds)
-                else dtype_of(None)
-                if builtins.any(isinstance(v, float) for v in kinds)
+                if builtins.any(isinstance(v, complex) for v in (x, y))
+                else LATTICE[floats[0], floats[-1]]
+                if floats
                 else dt.int64
             )
         x = create_on(condition.place, F.full, x, d, ())
     return F.where(condition, x, y)
+
+
+_FLOATS = (float, np.floating)
+
+
+def _float_dtype(v: Any) -> DType:
+    return dtype_of(v.dtype if isinstance(v, np.floating) else None)
+
+
+def _beside(x: Tensor, v: Any) -> Tensor:
+    """An operand of :func:`where` beside a number: a float has a width there, unlike in operators."""
+    if isinstance(v, _FLOATS) and (x.dtype.is_floating or x.dtype.is_complex) and not x.dtype.is_packed:
+        return cast(x, LATTICE[x.dtype, _float_dtype(v)])
+    return x
 
 
 @public(usual=False)

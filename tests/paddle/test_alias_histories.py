@@ -335,3 +335,24 @@ def test_no_elements_share_no_memory():
 
     x = paddle.zeros([3, 0])
     assert run(x).shape == paddle.jit.to_static(run)(x).shape == [2, 3, 0]
+
+
+@pytest.mark.parametrize("whole", [None, False, True])
+def test_copies_leave_a_frozen_parameter_frozen(whole):
+    """As in PaddlePaddle: a network that follows another one, outside of no_grad, is no function of it."""
+    learner, follower = (paddle.nn.Linear(2, 2, bias_attr=False) for _ in range(2))
+    follower.weight.stop_gradient = True
+    x = paddle.to_tensor([[1.0, 2.0]])
+
+    def step():
+        follower.weight.copy_(learner.weight * 2.0)
+        return (learner(x) * follower(x)).sum()
+
+    function = step if whole is None else paddle.jit.to_static(step, full_graph=whole)
+    for _ in range(3):
+        learner.clear_gradients()
+        function().backward()
+        w = follower.weight
+        assert w.stop_gradient and w.is_leaf and w.grad is None
+        np.testing.assert_array_equal(w.numpy(), 2 * learner.weight.numpy())
+        np.testing.assert_allclose(learner.weight.grad.numpy(), x.numpy().T @ follower(x).numpy(), rtol=1e-6)

@@ -165,3 +165,39 @@ def test_nansum_in_integers():
     x = paddle.to_tensor([[1.5, float("nan")], [2.5, 1.0]])
     assert paddle.nansum(x, dtype="int64").tolist() == 4
     assert paddle.nansum(x, axis=1, dtype="int32").tolist() == [1, 3]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
+def test_a_float_in_where_counts_as_a_tensor_of_its_dtype(dtype):
+    x, mask = paddle.ones([2], dtype=dtype), paddle.to_tensor([True, False])
+    for number in (0.5, np.float32(0.5), np.float64(0.5)):
+        y = paddle.full([2], number, "float64" if isinstance(number, np.float64) else "float32")
+        for got in (paddle.where(mask, x, number), paddle.where(~mask, number, x)):
+            assert got.dtype is (x + y).dtype and got.tolist() == [1, 0.5]
+    assert paddle.where(mask, x, 1).dtype is x.dtype
+    assert paddle.where(mask, np.float64(1), 0.5).dtype is paddle.float64
+
+
+def test_scale_of_bools_is_in_bools():
+    """A factor is "and" with whether it is not 0, and an addend "or"."""
+    x = paddle.to_tensor([True, False])
+    for factor in (0.0, 0.5, -1, paddle.to_tensor(2.0)):
+        for addend in (0.0, 0.25, -1):
+            for last in (True, False):
+                got = paddle.scale(x, factor, addend, last)
+                assert got.dtype is paddle.bool
+                f, a = bool(factor), bool(addend)
+                assert got.tolist() == [(v and f) or a if last else (v or a) and f for v in (True, False)]
+
+
+def test_a_complex_number_is_true_unless_it_is_0():
+    assert paddle.full([], 1j, "bool").item() and paddle.to_tensor([1j, 0], "bool").tolist() == [True, False]
+
+
+def test_no_axes_where_they_are_all():
+    x = paddle.arange(6.0).reshape([2, 3])
+    assert paddle.roll(x, 1, axis=[]).tolist() == paddle.roll(x, 1).tolist() == [[5, 0, 1], [2, 3, 4]]
+    for keepdim in (True, False):
+        want = paddle.linalg.norm(x, keepdim=keepdim)
+        got = paddle.linalg.norm(x, axis=[], keepdim=keepdim)
+        assert got.shape == want.shape and got.tolist() == want.tolist()
