@@ -18,6 +18,9 @@ from umiak.util.errors import op_error
 class PyLayerContext:
     """Context that ``forward`` of a :class:`PyLayer` hands to its ``backward``; attributes may be set freely.
 
+    As in PyTorch, ``needs_input_grad`` says for each argument of ``apply`` by position whether it is a tensor that
+    wants a gradient.
+
     Example:
         >>> import paddle
         >>> class Power(paddle.autograd.PyLayer):
@@ -37,8 +40,9 @@ class PyLayerContext:
         6.0
     """
 
-    def __init__(self) -> None:
+    def __init__(self, args: tuple = ()) -> None:
         self.container: tuple | None = None
+        self.needs_input_grad = tuple([isinstance(a, Tensor) and not a.stop_gradient for a in args])
         self.materialize_grads = True
         self.not_inplace: tuple = ()
         self.non_differentiable: tuple = ()
@@ -178,7 +182,7 @@ class PyLayer:
         Raises:
             RuntimeError: ``forward`` returns an input that is a leaf and needs a gradient.
         """
-        ctx = PyLayerContext()
+        ctx = PyLayerContext(args)
         inputs = _tensors_in(args, kwargs)
         with no_grad_guard():
             result = cls.forward(ctx, *args, **kwargs)

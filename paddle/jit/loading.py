@@ -68,7 +68,8 @@ class _Method:
 
     def run(self, *inputs: Tensor) -> Any:
         """Call the operations of the program."""
-        outputs = Values(self.module, self.layer._held(self.module), dict(zip(self.types, inputs, strict=True))).run()
+        given = dict(zip(self.types, self.bound(inputs, {}), strict=True))
+        outputs = Values(self.module, self.layer._held(self.module), given).run()
         return outputs[0] if len(outputs) == 1 else outputs
 
     def bound(self, args: tuple, kwargs: Mapping[str, Any]) -> list[Tensor]:

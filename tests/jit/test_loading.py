@@ -197,6 +197,20 @@ def test_a_model_without_forward(tmp_path):
     assert paddle.jit.load(str(tmp_path / "m")).train().training
 
 
+def test_saving_again_with_inputs_that_the_program_lacks(tmp_path):
+    class First(paddle.nn.Layer):
+        def forward(self, x, y):
+            return x * 2
+
+    specs = [paddle.static.InputSpec([None, 2], "float32", name) for name in "xy"]
+    paddle.jit.save(First(), str(tmp_path / "a"), specs)
+    loaded = paddle.jit.load(str(tmp_path / "a"))
+    with pytest.raises(TypeError, match=r"requires the inputs \['x'\], got \['2 by position'\]"):
+        paddle.jit.save(loaded, str(tmp_path / "b"), specs)
+    paddle.jit.save(loaded, str(tmp_path / "b"), specs[:1])
+    assert paddle.jit.load(str(tmp_path / "b"))(paddle.ones([1, 2])).tolist() == [[2.0, 2.0]]
+
+
 def test_names_and_states():
     layer = loaded("methods")
     assert list(layer.state_dict()) == ["param_0", "param_1", "param_2"]

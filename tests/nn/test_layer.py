@@ -370,7 +370,9 @@ def test_state_dict_that_does_not_fit():
 
 def test_load_state_dict():
     layer, other = nn.Linear(2, 3), nn.Linear(2, 3)
-    assert layer.load_state_dict(other.state_dict()) == ([], [])
+    found = layer.load_state_dict(other.state_dict())
+    assert found == ([], [])
+    assert repr(found) == "<All keys matched successfully>"
     with pytest.raises(RuntimeError, match=r"Missing key.*'bias'"):
         layer.load_state_dict({"weight": paddle.zeros([2, 3])})
     assert layer.load_state_dict({"weight": paddle.zeros([2, 3])}, strict=False).missing_keys == ["bias"]

@@ -171,6 +171,42 @@ def test_inputs_that_need_no_gradient_may_be_left_out(grads):
     assert y.grad is None
 
 
+class Product(PyLayer):
+    """Computes the gradients that are wanted alone."""
+
+    @staticmethod
+    def forward(ctx, x, factor, w):
+        ctx.save_for_backward(x if ctx.needs_input_grad[2] else None, w if ctx.needs_input_grad[0] else None)
+        ctx.factor = factor
+        return x @ w * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        g = g * ctx.factor
+        by_x = g @ w.T if ctx.needs_input_grad[0] else None
+        return by_x, None, x.T @ g if ctx.needs_input_grad[2] else None
+
+
+@pytest.mark.parametrize("full_graph", [None, False, True])
+@pytest.mark.parametrize("wanted", [(True, True), (True, False), (False, True)])
+def test_which_gradients_are_wanted_is_told(wanted, full_graph):
+    x, w = paddle.rand([2, 3]), paddle.rand([3, 4])
+    x.stop_gradient, w.stop_gradient = (not flag for flag in wanted)
+
+    def f(x, w):
+        return Product.apply(x, 2.0, w)
+
+    f = f if full_graph is None else paddle.jit.to_static(f, full_graph=full_graph)
+    for _ in range(2):
+        x.clear_grad(), w.clear_grad()
+        f(x, w).sum().backward()
+        for t, flag, right in zip((x, w), wanted, (w.sum(1).expand([2, 3]), x.sum(0).unsqueeze(1).expand([3, 4]))):
+            assert (t.grad is not None) == flag
+            if flag:
+                np.testing.assert_allclose(t.grad.numpy(), 2 * right.numpy(), rtol=1e-6)
+
+
 def test_recording_inside_forward_does_not_leak():
     def forward(ctx, x):
         with paddle.enable_grad():

@@ -433,7 +433,7 @@ class Simulator:
 
     def probe_layer(self, layer: type[PyLayer], *args: Any) -> None:
         def both(inner: Simulator, *given: Any) -> None:
-            ctx = inner.trace.made(PyLayerContext())
+            ctx = inner.trace.made(PyLayerContext(given))
             with no_grad_guard():
                 results = inner.call(layer.forward, (ctx, *given), {})
                 results = results if isinstance(results, (list, tuple)) else (results,)

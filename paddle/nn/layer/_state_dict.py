@@ -19,7 +19,14 @@ from umiak.util.errors import op_error
 if TYPE_CHECKING:
     from paddle.nn.layer.layers import Layer
 
-_IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
+
+class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+    """What ``load_state_dict`` returns."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return super().__repr__() if any(self) else "<All keys matched successfully>"
 
 
 def _state_dict_impl(
