@@ -34,7 +34,7 @@ _INSERT = InternedOps(lambda axis: F.Unsqueeze((axis,)))
 
 def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
     """A target shape without -1 (what is left) and 0 (the size of x at that place; 0 itself where x has no elements and
-    these sizes would give some, or beside a -1)."""
+    a batch of some would not keep those sizes, or beside a -1)."""
     wanted: tuple[Any, ...] = shape_of(shape, op)
     if any(type(n) is Sym for n in wanted):
         return _resolve_symbolic(x, wanted, op)
@@ -67,9 +67,9 @@ def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ..
     if min(wanted) < -1 or wanted.count(-1) > 1:
         raise op_error(ValueError, op, "sizes of -1 or more, at most one of -1", list(wanted))
     if -1 not in wanted:
-        # A batch of none keeps its other sizes, as a batch of some does; the reference gives sizes of 0.
+        # A batch of none keeps its other sizes, where a batch of some would; the reference gives sizes of 0.
         sizes = tuple(x.shape[i] if n == 0 and i < x.ndim else n for i, n in enumerate(wanted))
-        return sizes if 0 in sizes else wanted
+        return sizes if _of_each(sizes) == _of_each(x.shape) else wanted
     left = math.prod(n for n in x.shape if type(n) is not int or n)
     known = math.prod(n for n in wanted if n > 0)
     if wanted.count(0) == sum(1 for n in x.shape if type(n) is int and not n) and left % known == 0:
@@ -84,9 +84,14 @@ def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ..
     return tuple(left // known if n == -1 else kept.get(i, n) for i, n in enumerate(wanted))
 
 
+def _of_each(shape: Any) -> tuple[int, Any]:
+    """The number of zeros, and of the elements where each were a 1."""
+    return sum(1 for n in shape if type(n) is int and not n), math.prod(n for n in shape if type(n) is not int or n)
+
+
 def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
     """The same where sizes differ between runs; that they go together is tested when the program runs."""
-    wanted = tuple(map(_settled, wanted))
+    wanted = tuple(_settled(n, x._count) for n in wanted)
     if not any(type(n) is Sym for n in wanted):
         return _resolve(x, wanted, op)
     sizes = [x.shape[i] if type(n) is int and n == 0 and i < x.ndim else n for i, n in enumerate(wanted)]
@@ -100,12 +105,12 @@ def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
     return tuple(sizes)
 
 
-def _settled(n: Any) -> Any:
-    """A size that code has computed may come to 0 or -1, which have a meaning of their own: a guard tells, where there
-    are sizes to look at."""
+def _settled(n: Any, count: Any) -> Any:
+    """A size that code has computed may come to 0 or -1, which have a meaning of their own, but for a 0 of a tensor
+    without elements: a guard tells, where there are sizes to look at."""
     if type(n) is Sym and n.hinted and n.lo < 1:
         if n == 0:
-            return 0
+            return n if (type(count) is int or count.hinted) and count == 0 else 0
         if n.lo < 0 and n == -1:
             return -1
     return n
@@ -119,8 +124,8 @@ def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         x: tensor of any shape and dtype.
         shape: the new sizes, as a list, a tuple, an integer tensor or separate ints. One of them may be -1, which
             stands for as many as are left; 0 stands for the size of x at that place. Of an x without elements, 0 stands
-            for 0 where those sizes would give some, and beside a -1, which then stands for what the other sizes of x
-            leave: x has as many sizes of 0.
+            for 0 where a batch of some would not keep those sizes, and beside a -1, which then stands for what the
+            other sizes of x leave: x has as many sizes of 0.
 
     Returns:
         Tensor of x's dtype and the new shape.
