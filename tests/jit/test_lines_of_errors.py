@@ -1,6 +1,7 @@
 """Mistakes that a kernel finds at a later run of a graph: the error names the user's line."""
 
 import os
+import traceback
 
 import numpy as np
 import pytest
@@ -137,3 +138,42 @@ def test_executors_and_predictors_name_the_line(tmp_path):
     predictor = paddle.inference.create_predictor(paddle.inference.Config(f"{prefix}.json", f"{prefix}.pdiparams"))
     with pytest.raises(IndexError, match=r"y = paddle\.gather\(h, i\)$"):
         predictor.run([paddle.ones([3, 2]), paddle.to_tensor([0, 5])])
+
+
+def reshaped(x):
+    y = x * 2
+    return paddle.reshape(y, [7])
+
+
+def and_more(x):
+    y = reshaped(x)
+    return y + 1
+
+
+@MODES
+@pytest.mark.parametrize("guarded", [False, True])
+def test_the_traceback_of_a_mistake_has_functions_that_were_inlined(guarded, full_graph):
+    def outer(x):
+        return and_more(x + 1) * 2
+
+    def around(x):
+        try:
+            return outer(x)
+        except ValueError as error:
+            return [line.name for line in traceback.extract_tb(error.__traceback__) if line.filename == __file__]
+
+    if guarded and full_graph:
+        return  # one graph has no handlers
+    captured = paddle.jit.to_static(around if guarded else outer, full_graph=full_graph)
+    for _ in range(3):
+        if guarded:
+            names = captured(paddle.ones([4]))
+        else:
+            with pytest.raises(ValueError) as caught:
+                captured(paddle.ones([4]))
+            lines = traceback.extract_tb(caught.value.__traceback__)
+            names = [line.name for line in lines if line.filename == __file__]
+            assert [line.line for line in lines if line.filename == __file__][-2:] == [
+                "y = reshaped(x)", "return paddle.reshape(y, [7])",
+            ]  # fmt: skip
+        assert names[-3:] == ["outer", "and_more", "reshaped"]

@@ -28,7 +28,7 @@ from paddle.jit.sot.control import (
 )
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.liveness import live_locals
-from paddle.jit.sot.rebuild import Rebuilder, compiled
+from paddle.jit.sot.rebuild import InlinedFrames, Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
 from paddle.jit.sot.simulator import Simulator
 from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
@@ -441,12 +441,19 @@ class CapturedFrame(FrameCall):
         text = f"{rebuilder.value(function)}({', '.join(args)})"
         out: list[tuple[str, int]] = []
         names["Tail"] = Tail
+        inlined = InlinedFrames([(f.code.co_filename, f.instruction.line, f.code.co_name) for f in frames[1:]])
         for k, (name, values, f) in reversed(list(enumerate(calls))):
             line = f.instruction.line
             if f is not frames[0] and _only_returns(f):
                 continue
+            failed = "caught"
+            if inlined.places and not out:  # the operation itself, of the innermost frame
+                line, failed = frames[0].instruction.line, f"{names.name(inlined)}(caught)"
+            attempt = f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n "
             if any(map(_is_guarded, frames[: k + 1])):  # through the rest of this frame to those around
-                out.append((f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n x, e = None, caught", line))
+                out.append((f"{attempt}x, e = None, {failed}", line))
+            elif failed != "caught":
+                out.append((f"{attempt}raise {failed}", line))
             else:
                 out.append((f"x, e = {text}, None", line))
             values = [*values, "x", "e"]

@@ -10,6 +10,7 @@ import ast
 import collections
 import enum
 import functools
+import sys
 from contextlib import suppress
 from types import (
     BuiltinFunctionType,
@@ -20,6 +21,7 @@ from types import (
     MethodDescriptorType,
     MethodType,
     ModuleType,
+    TracebackType,
     WrapperDescriptorType,
 )
 from typing import Any, NoReturn
@@ -464,7 +466,7 @@ def compiled(lines: list[tuple[str, int]], parameters: list[str], names: Namespa
             for node in ast.walk(statement):
                 if hasattr(node, "lineno"):
                     node.lineno = node.end_lineno = line
-                    node.col_offset = node.end_col_offset = 0
+                    node.col_offset = node.end_col_offset = -1  # none, rather than marks below nothing
             body.append(statement)
     arguments = ast.arguments(
         posonlyargs=[],
@@ -484,6 +486,25 @@ def compiled(lines: list[tuple[str, int]], parameters: list[str], names: Namespa
     made.__code__ = made.__code__.replace(co_name=code.co_name)
     made.text = "\n".join(text for text, _ in lines)
     return made
+
+
+class InlinedFrames:
+    """Puts frames that were inlined where an operation failed, the outermost first, into the traceback of its error."""
+
+    __slots__ = ("places",)
+
+    def __init__(self, places: list[tuple[str, int, str]]) -> None:
+        self.places = places
+
+    def __call__(self, error: BaseException) -> BaseException:
+        assert error.__traceback__ is not None
+        inner = error.__traceback__.tb_next  # below the frame that catches it, which raises it again
+        for file, line, name in reversed(self.places):
+            names: dict[str, Any] = {"frame_of": sys._getframe}
+            code = compile("frame = frame_of()", file, "exec")
+            exec(code.replace(co_name=name, co_firstlineno=line), names)
+            inner = TracebackType(inner, names.pop("frame"), -1, line)  # without an instruction no columns are shown
+        return error.with_traceback(inner)
 
 
 def raise_at(error: BaseException, frames: list[tuple[str, int, str]]) -> NoReturn:
