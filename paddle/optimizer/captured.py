@@ -14,7 +14,7 @@ from paddle.optimizer.lr import LRScheduler
 from umiak import ops as F
 from umiak.compiler.plan import scalar_program
 from umiak.core.captured import Stale
-from umiak.core.context import no_grad_guard
+from umiak.core.context import capture_of, no_grad_guard
 from umiak.core.foreach import apply_foreach_into
 from umiak.core.inplace import apply_into
 from umiak.core.scalar import double_bits
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 _COPY = F.Copy()
 _LOG = logging.getLogger("paddle.jit")
 RATE, STEP = symbol("rate", kind="float"), symbol("step", lo=1)
+
+
+def refuse_inside(method: str) -> None:
+    """Refuse to be recorded, of a method that keeps counts and tensors in Python: it runs between two graphs then."""
+    tracer = capture_of()
+    if tracer is not None and not tracer.static:
+        raise CaptureError(f"[{method}] requires a call outside of graphs, got one inside: it counts steps in Python")
 
 
 def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate: bool) -> None:

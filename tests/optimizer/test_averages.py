@@ -1,5 +1,6 @@
 """LookAhead and averages of parameters, against values that the reference framework gives."""
 
+import numpy as np
 import pytest
 
 import paddle
@@ -93,3 +94,38 @@ def test_exponential_moving_average():
     assert slow._left == pytest.approx(0.1)
     with pytest.raises(ValueError, match="parameters"):
         ExponentialMovingAverage()
+
+
+@pytest.mark.parametrize("name", ["LookAhead", "ModelAverage"])
+def test_what_counts_steps_in_python_counts_them_in_captured_functions(name):
+    """It runs between graphs, and one graph refuses it."""
+
+    def trained(capture):
+        layer = paddle.nn.Linear(2, 1)
+        layer.weight.set_value(np.array([[1.0], [2.0]], "float32"))
+        inner = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+        other = (
+            paddle.incubate.LookAhead(inner, 0.25, 2)
+            if name == "LookAhead"
+            else paddle.incubate.ModelAverage(0.5, layer.parameters(), 2, 4)
+        )
+
+        def step(x):
+            (layer(x) ** 2).mean().backward()
+            if name == "ModelAverage":
+                inner.step()
+            other.step()
+            inner.clear_grad()
+
+        function, found = capture(step), []
+        for i in range(6):
+            function(paddle.to_tensor([[1.0, 0.3 * i]]))
+            found.append(layer.weight.numpy())
+            if name == "ModelAverage":
+                with other.apply():
+                    found.append(layer.weight.numpy())
+        return found
+
+    np.testing.assert_allclose(trained(paddle.jit.to_static), trained(lambda f: f), rtol=1e-6)
+    with pytest.raises(RuntimeError, match=rf"{name}\.step.*counts steps in Python"):
+        trained(lambda f: paddle.jit.to_static(f, full_graph=True))

@@ -11,6 +11,7 @@ import numpy as np
 from paddle._public import public
 from paddle.framework import mode
 from paddle.incubate.optimizer.recorded import WindowedMeans
+from paddle.optimizer.captured import refuse_inside
 from paddle.optimizer.loaded import as_state
 from paddle.optimizer.optimizer import Optimizer
 from paddle.static.program import default_main_program
@@ -172,6 +173,7 @@ class ModelAverage(_Swap, Optimizer):
         """Take the parameters as they are now into the mean; in static mode each run does."""
         if self._recorded is not None:
             return
+        refuse_inside("ModelAverage.step")
         params = self._trained()
         with no_grad_guard():
             for p in params:

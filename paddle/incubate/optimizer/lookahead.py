@@ -7,6 +7,7 @@ from typing import Any
 from paddle._public import public
 from paddle.framework import mode
 from paddle.incubate.optimizer.recorded import look_ahead
+from paddle.optimizer.captured import refuse_inside
 from paddle.optimizer.loaded import as_state
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
@@ -62,6 +63,7 @@ class LookAhead(Optimizer):
         self._advance(self.inner_optimizer.step)
 
     def _advance(self, step: Any) -> None:
+        refuse_inside("LookAhead.step")
         step()
         self._done += 1
         with no_grad_guard():
