@@ -14,7 +14,7 @@ import json
 import pkgutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import absent_names
@@ -38,13 +38,16 @@ def rows() -> list:
     return ROWS
 
 
-def asking() -> Iterator[tuple[str, Path]]:
+@cache
+def asking() -> list[tuple[str, Path]]:
     """The modules that ask for their attributes, and their files."""
+    found = []
     for path in sorted((ROOT / "paddle").rglob("*.py")):
         text = path.read_text()
         if "_lazy.attributes_of(__name__)" in text or "_lazy.contents(__name__" in text:
             parts = path.relative_to(ROOT).with_suffix("").parts
-            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+            found.append((".".join(parts[:-1] if parts[-1] == "__init__" else parts), path))
+    return found
 
 
 def with_parts(modules: set[str]) -> set[str]:

@@ -47,6 +47,7 @@ OTHERS = {
     "umiak/runtime/offload.py": "HOST",
     "umiak/spmd/context_parallel/simulation.py": "FORWARD",
 }
+CAPITALS = re.compile(r"(?<![\w.])_?[A-Z][A-Z0-9_]+\b")  # attributes of something else left out
 LIMITS = {"FEW", "LONG", "MAX", "MOST"}  # what names begin with that are no family
 
 
@@ -106,6 +107,8 @@ def copies(text: str, shared: set[str], private: dict[str, set[str]]) -> set[str
         word for line in re.findall(r"^ *(?:from|import) .*", text, re.MULTILINE) for word in re.split(r"\W+", line)
     }
     names = shared.union(*(private[module] for module in imported & private.keys()))
+    if names.isdisjoint(name.lstrip("_") for name in CAPITALS.findall(text)):  # most files, which need not be parsed
+        return set()
     return {name for name in constants(text) if name.lstrip("_") in names}
 
 

@@ -103,7 +103,8 @@ def test_no_name_is_listed_by_hand(path):
 def test_no_module_lists_its_names():
     paths = sorted((ROOT / "paddle").rglob("*.py"))
     assert len(paths) > 300
-    assert not [str(p.relative_to(ROOT)) for p in paths if any("__all__" in line for line in by_hand(p))]
+    naming = [p for p in paths if "__all__" in p.read_text()]
+    assert not [str(p.relative_to(ROOT)) for p in naming if any("__all__" in line for line in by_hand(p))]
 
 
 def test_functions_shadow_modules_that_stay_importable():

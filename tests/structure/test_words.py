@@ -29,6 +29,7 @@ QUOTED = re.compile(r"`+([^`\n]+)`+")
 
 # A summary begins with a noun or a verb ("Return …", "Softmax along …"), not with a clause that answers a question.
 QUESTION = re.compile(r"(?:What|Who|Whose|Which|Whether|How|Where|When|Why)\b")
+QUOTED_QUESTION = re.compile(rf"""["'](?:\\\n)?\s*{QUESTION.pattern}""")
 CYTHON_DOCUMENT = re.compile(r'(?:^|:)\s*"""(\w+)', re.MULTILINE)
 
 
@@ -65,14 +66,14 @@ def identifiers(text: str, suffix: str) -> Iterator[tuple[str, int]]:
 
 
 @cache
-def first_word(words: str) -> str:
-    return words.lower().split()[0]
+def words_of(phrase: str) -> list[str]:
+    return phrase.lower().split()
 
 
 @cache
 def phrase(words: str) -> re.Pattern[str]:
     """A pattern of words in lower case, which may go over the end of a line, also of a comment."""
-    return re.compile(r"\b" + r"(?:[ \t]*\n[ \t#*]*|[ \t]+)".join(map(re.escape, words.lower().split())) + r"\b")
+    return re.compile(r"\b" + r"(?:[ \t]*\n[ \t#*]*|[ \t]+)".join(map(re.escape, words_of(words))) + r"\b")
 
 
 def breaches(path: str, text: str, rules: Iterable[Rule]) -> Iterator[str]:
@@ -89,8 +90,8 @@ def breaches(path: str, text: str, rules: Iterable[Rule]) -> Iterator[str]:
             yield f"{path}:{text.count(chr(10), 0, at) + 1}: {name!r}; the term is {names[name].standard!r}"
     lowered = text.lower()
     for rule in here:
-        # A text is sooner searched for the first word of a phrase than for the pattern of it.
-        if rule.scope == "phrase" and first_word(rule.banned) in lowered:
+        # A text is sooner searched for the words of a phrase than for the pattern of it.
+        if rule.scope == "phrase" and all(word in lowered for word in words_of(rule.banned)):
             for m in phrase(rule.banned).finditer(lowered):
                 yield f"{path}:{text.count(chr(10), 0, m.start()) + 1}: {rule.banned!r}; the term is {rule.standard!r}"
 
@@ -109,6 +110,9 @@ def documents(text: str, suffix: str) -> Iterator[tuple[int, str]]:
 
 
 def questions(path: str, text: str) -> list[str]:
+    # Most files have no text at all that begins so, and need not be parsed.
+    if not QUOTED_QUESTION.search(text):
+        return []
     return [f"{path}:{n}: {d[:60]!r}" for n, d in documents(text, Path(path).suffix) if QUESTION.match(d)]
 
 
