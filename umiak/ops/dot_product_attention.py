@@ -65,7 +65,7 @@ def rows(x: Any, heads: Any) -> Any:
     other.
     """
     b, s, h, d = x.shape
-    return F.reshape(F.permute(x, perm=(0, 2, 1, 3)), shape=(b, heads, h // heads * s, d))
+    return F.reshape(F.permute(x, perm=(0, 2, 1, 3)), shape=(b, heads, h // dim.maximum(heads, 1) * s, d))
 
 
 def from_rows(x: Any, s: Any, h: Any) -> Any:
@@ -165,7 +165,7 @@ def probabilities(q: Any, k: Any, mask: Any, blocks: Any, causal: bool, scale: A
             s = hide(s, mask, blocks, causal)
         else:
             s = F.where(mask, s, NEVER) if mask.dtype.is_bool else F.add(s, mask)
-    top = F.max(s, axes=(3,), keepdim=True)
+    top = F.max(s, axes=(3,), keepdim=True, empty=True)
     top = F.where(F.eq(top, NEVER), 0, top)
     p = F.exp(F.sub(s, top))
     total = F.sum(p, axes=(3,), keepdim=True)
@@ -176,7 +176,7 @@ def weighted(p: Any, v: Any) -> Any:
     """``p @ v`` per head, as ``[b, sq, h, d]``."""
     b, h, sq, sk = p.shape
     heads = v.shape[2]
-    out = F.matmul(F.reshape(p, shape=(b, heads, h // heads * sq, sk)), rows(v, heads))
+    out = F.matmul(F.reshape(p, shape=(b, heads, h // dim.maximum(heads, 1) * sq, sk)), rows(v, heads))
     return from_rows(out, sq, h)
 
 
@@ -201,7 +201,7 @@ class AttentionBase(Op):
             self, (v.shape[1] == sk) & (v.shape[2] == heads), "key and value of one length and number of heads", got
         )
         require(self, k.shape[3] == d, "query and key of one dim", got)
-        require(self, (sk >= 1) & (heads >= 1), "at least one key and head", got)
+        require(self, (heads >= 1) | (h == 0), "a key head at least for query heads", got)
         require(self, h % dim.maximum(heads, 1) == 0, "query heads that are a multiple of key heads", got)
         if mask is not None and mask.dtype is dt.int32:
             self.check_hidden(mask, b, h, sk, heads)
@@ -260,7 +260,7 @@ class AttentionBase(Op):
         ``dropout``: p, seed and offset, if there is any.
         """
         q, k, v = s.inputs[:3]
-        with_mask = s.needs[3]
+        with_mask = s.needs[3] and mask.dtype.is_floating
         attrs = (self.causal, bool(dropout), with_mask, softcap)
         results = F.attention_grad(q, k, v, out, lse, g, mask, blocks, g_lse, *attrs, s.params.scale, *dropout)
         return results if with_mask else (*results, None)
@@ -476,7 +476,7 @@ class AttentionGrad(DroppingAttention):
             bent = F.tanh(F.div(scored(q, k, scale), self.softcap))
             gs = F.mul(gs, F.sub(1.0, F.mul(bent, bent)))
         weights = dropped(weights, p, seed, offset) if self.dropout else weights
-        flat = (b, heads, h // heads * sq, sk)
+        flat = (b, heads, h // dim.maximum(heads, 1) * sq, sk)
         scaled = F.reshape(F.mul(gs, scale), shape=flat)
         gq = from_rows(F.matmul(scaled, rows(k, heads)), sq, h)
         gk = from_rows(F.matmul(scaled, rows(q, heads), transpose_x=True), sk, heads)

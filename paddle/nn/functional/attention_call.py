@@ -83,8 +83,6 @@ def attend(
         return wide.rounded(attend(*wide.operands, causal, scale, dropout))
     if dropout.p:
         return attend_with_lse(query, key, value, mask, causal, scale, dropout)[0]
-    if type(key._count) is int and not key._count and _has_no_keys(key, value):
-        return _of_no_keys(query, key, value, mask)[0]
     return apply(_ATTENTION[bool(causal)], (query, key, value, mask), (scale,))
 
 
@@ -96,8 +94,6 @@ def attend_with_lse(
     if ACCUMULATION.value != "auto" and (wide := widened(query, key, value, mask)) is not None:
         out, lse, drawn = attend_with_lse(*wide.operands, causal, scale, dropout, blocks, softcap)
         return wide.rounded(out), wide.rounded_sums(lse), drawn
-    if type(key._count) is int and not key._count and _has_no_keys(key, value):
-        return *_of_no_keys(query, key, value, mask), (0, 0)
     operands = (query, key, value, mask, blocks)
     if not dropout.p:
         out, lse = F.attention_train(*operands, causal=bool(causal), softcap=softcap, scale=scale)
@@ -111,21 +107,6 @@ def attend_with_lse(
 
     (out, lse), drawn = _drawn(query, key, dropout, run)
     return when_evaluated(out, evaluated, *operands), lse, drawn
-
-
-def _has_no_keys(key: Tensor, value: Tensor) -> bool:
-    """Of which the engine's op makes nothing, since its tiles have a key at least."""
-    if key.ndim != 4 or value.ndim != 4 or type(key.shape[1]) is not int or key.shape[1]:
-        return False
-    return key.shape[:3] == value.shape[:3] and bool(key.shape[2])
-
-
-def _of_no_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Zeros, with gradients of zeros, and sums of nothing."""
-    added = mask if mask is not None and mask.is_floating_point() else None
-    out, _ = weighted_values(query, key, value, added, 1.0)
-    shape = (query.shape[0], query.shape[2], query.shape[1])
-    return out, create_on(query.place, F.full, -math.inf, query.dtype.compute, shape)
 
 
 def padded_lse(lse: Tensor) -> Tensor:

@@ -84,16 +84,14 @@ class Check(modes.Check):
         with tempfile.TemporaryDirectory() as folder:
             prefix = os.path.join(folder, "model")
             paddle.jit.save(Layer(self.call.ours), prefix, input_spec=self.specs())
-            try:
-                self.of_each(mode, read(prefix))
-            except ValueError as error:
-                # A file whose sizes are open has a key at least.
-                if "at least one key" not in str(error):
-                    raise
-                self.tally[f"{mode}: refused"] += 1
+            self.of_each(mode, read(prefix))
 
     def saved(self) -> None:
-        self.of_file("saved", paddle.jit.load)
+        def read(prefix: str) -> Any:
+            layer = paddle.jit.load(prefix)  # whose inputs are those that count
+            return lambda *given: layer(*(given[int(x.name[1:])] for x in layer.forward.inputs))
+
+        self.of_file("saved", read)
 
     def predicted(self) -> None:
         def read(prefix: str) -> Any:

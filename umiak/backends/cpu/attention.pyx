@@ -864,6 +864,14 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
 
 
 # ---- launch ------------------------------------------------------------------------------------------------------------
+cdef void see_nothing(const Call* c) noexcept nogil:
+    """The results of no keys, of which there is no tile: zeros, and sums of nothing."""
+    cdef int64_t rows = c.batch * c.heads * c.queries
+    memset(c.out.data, 0, rows * c.value_dim * c.config.stored)
+    if c.config.with_lse:
+        fill(c.config, c.lse.data, rows, -INFINITY)
+
+
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef const Config* config = <const Config*>self
     cdef Call c, by_terms
@@ -873,6 +881,9 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     prepare(&c, config, ptrs, dims, scalars, False)
     heads = c.batch * c.key_heads
     if heads == 0 or c.n_rows == 0:
+        return 0
+    if c.keys == 0:
+        see_nothing(&c)
         return 0
     work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
     # Half of a strip costs as much as a whole one.

@@ -464,6 +464,16 @@ cdef int with_splits(Call* c, int64_t heads, double work) noexcept nogil:
     return result
 
 
+cdef void add_nothing(const Call* c, const int64_t* dims, void* mask) noexcept nogil:
+    """Gradients of no scores, of which there is no tile: zeros."""
+    cdef int64_t bytes = c.config.stored, keys = c.batch * c.keys * c.key_heads
+    memset(c.dq.data, 0, c.batch * c.queries * c.heads * c.dim * bytes)
+    memset(c.dk.data, 0, keys * c.dim * bytes)
+    memset(c.dv.data, 0, keys * c.value_dim * bytes)
+    if mask != NULL:
+        memset(mask, 0, dims[7] * dims[8] * dims[9] * dims[10] * bytes)
+
+
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef const Config* config = <const Config*>self
     cdef Call c, by_terms
@@ -473,6 +483,9 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     prepare(&c, config, ptrs, dims, scalars, True)
     heads = c.batch * c.key_heads
     if heads == 0 and not config.with_mask:
+        return 0
+    if c.keys == 0 or c.n_rows == 0:
+        add_nothing(&c, dims, ptrs[config.inputs + 3] if config.with_mask else NULL)
         return 0
     work = 2.5 * heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
     tiles = (c.keys + config.keys - 1) // config.keys

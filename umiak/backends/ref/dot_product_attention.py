@@ -12,7 +12,7 @@ from umiak.ops import dot_product_attention as ops
 def by_query(x, heads):
     """``[b, s, h, d]`` → ``[b, key heads, group, s, d]``, on which the BLAS works."""
     b, n, h, d = x.shape
-    return x.reshape(b, n, heads, h // heads, d).transpose(0, 2, 3, 1, 4)
+    return x.reshape(b, n, heads, h // max(heads, 1), d).transpose(0, 2, 3, 1, 4)
 
 
 def by_key(x):

@@ -75,10 +75,8 @@ def _attention(masks: Masks, dense: bool, fewest: int, found: Found, o: Operatio
 
 
 def _fewer(parts: Spelled, scores: int) -> bool:
-    """Return whether a head is known to have fewer scores; none, which the operation does not take, of no keys."""
+    """Return whether a head is known to have fewer scores."""
     _, _, queries, keys = parts.sizes
-    if type(keys) is int and not keys:
-        return True
     return type(queries) is int and type(keys) is int and queries * keys < scores
 
 

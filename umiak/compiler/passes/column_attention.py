@@ -12,6 +12,7 @@ from umiak.compiler.passes.fusion import Made
 from umiak.compiler.passes.mask_columns import Columns, weigh_nothing
 from umiak.compiler.passes.mask_intervals import Interval, Intervals, hidden_intervals
 from umiak.compiler.passes.mask_reader import GradientReach, Unreadable
+from umiak.compiler.passes.mask_values import positive
 from umiak.compiler.passes.spelled_attention import Spelled
 from umiak.compiler.passes.spelled_mask import Part, SpelledMask
 from umiak.compiler.plan import plain_modes
@@ -74,10 +75,8 @@ class Masks:
         hidden = hidden_intervals(mask)
         if mask.plain or hidden is not None:
             return _Read(mask, hidden)
-        if dim.known(sizes[2]) == 0 or not _positive(sizes[2]) or not _positive(sizes[3]):
-            return None
-        if mask.bounded and not (_positive(sizes[0]) and _positive(sizes[1])):
-            return None  # the bound of the scores is a maximum over them all
+        if dim.known(sizes[2]) == 0 or (mask.looks_up and not positive(sizes[2])):
+            return None  # of no queries there is no place in a table either
         if mask.is_constant and not mask.proven:
             with plain_modes(), context.no_grad_guard(), untraced():
                 if not bool(to_numpy(Columns(mask).holds)):
@@ -151,14 +150,6 @@ def _branch(
     taken = tracer.scope.symbol("int", lo=0, hi=1)
     (result,) = tracer.builder.append(Cond(), (holds.value, *operands), (taken,), blocks)
     return symbolic(result, tracer)
-
-
-def _positive(n: Any) -> bool:
-    """Return whether a size is known to be no 0."""
-    if type(n) is int:
-        return n >= 1
-    scope = dim.get_scope()
-    return n.lo >= 1 or (scope is not None and scope.decide(n >= 1) is True)
 
 
 def _cut(o: Operation, ends: set[int], leaves: list[Value]) -> tuple[list[Operation], list[Value]]:

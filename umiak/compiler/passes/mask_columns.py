@@ -83,10 +83,11 @@ class Columns(Places):
         row = self._along(Sum(0, 0, 0, ((1, flag),)))
         flips = F.ne(*self._neighbours(row))
         at = F.reshape(counted(self.queries), shape=(1, 1, self.queries))
-        first = F.min(F.where(flips, at, self.queries), axes=(2,), keepdim=True)
-        last = F.max(F.where(flips, at, 0), axes=(2,), keepdim=True)
-        second = F.min(F.where(F.logical_and(flips, F.gt(at, first)), at, self.queries), axes=(2,), keepdim=True)
-        third = F.max(F.where(F.logical_and(flips, F.lt(at, last)), at, 0), axes=(2,), keepdim=True)
+        along = {"axes": (2,), "keepdim": True, "empty": True}
+        first = F.min(F.where(flips, at, self.queries), **along)
+        last = F.max(F.where(flips, at, 0), **along)
+        second = F.min(F.where(F.logical_and(flips, F.gt(at, first)), at, self.queries), **along)
+        third = F.max(F.where(F.logical_and(flips, F.lt(at, last)), at, 0), **along)
         ends = (first, second, third, last)
         known = reduce(F.logical_or, (F.eq(at, x) for x in ends))
         self.checks.append(F.all(F.logical_or(known, F.logical_not(flips)), axes=(0, 1, 2)))
@@ -97,10 +98,10 @@ class Columns(Places):
         key = self._along(rows[0])
         for other in rows[1:]:
             row = self._along(other)
-            low, high = (f(row, axes=(0, 1, 2)) for f in (F.min, F.max))
-            key = F.sub(key, F.min(key, axes=(0, 1, 2)))
+            low, high = (f(row, axes=(0, 1, 2), empty=True) for f in (F.min, F.max))
+            key = F.sub(key, F.min(key, axes=(0, 1, 2), empty=True))
             width = F.add(F.sub(high, low), 1)
-            sizes = (F.cast(x, dtype=dt.float64) for x in (F.add(F.max(key, axes=(0, 1, 2)), 1), width))
+            sizes = (F.cast(x, dtype=dt.float64) for x in (F.add(F.max(key, axes=(0, 1, 2), empty=True), 1), width))
             self.checks.append(F.lt(F.mul(*sizes), 2.0**62))
             key = F.add(F.mul(key, width), F.sub(row, low))
         changed, distinct = (
@@ -186,7 +187,7 @@ class Columns(Places):
                 x = F.cast(self.at(part.node, inner), dtype=dt.float64)
                 if part.is_finite:
                     self._check(F.logical_not(F.isnan(x)))
-                    self.fills.append(F.max(F.where(F.eq(x, 0), float("-inf"), x), axes=(0, 1, 2, 3)))
+                    self.fills.append(F.max(F.where(F.eq(x, 0), float("-inf"), x), axes=(0, 1, 2, 3), empty=True))
                 else:
                     self._check(F.logical_or(F.eq(x, 0), F.eq(x, float("-inf"))))
 
@@ -213,7 +214,8 @@ def weigh_nothing(highest: Any, q: Any, k: Any, scale: float, dtype: DType) -> A
     largest.
     """
     wide, exponents = (dt.float64, 800.0) if dtype is dt.float64 else (dt.float32, 110.0)
-    longest = [F.max(F.sum(F.square(F.cast(x, dtype=wide)), axes=(3,)), axes=(0, 1, 2)) for x in (q, k)]
+    squares = (F.sum(F.square(F.cast(x, dtype=wide)), axes=(3,)) for x in (q, k))
+    longest = [F.max(x, axes=(0, 1, 2), empty=True) for x in squares]
     most = F.mul(F.mul(F.sqrt(longest[0]), F.sqrt(longest[1])), 1.02 * abs(scale))  # scores of 16 bits are rounded
     return F.le(highest, F.cast(F.sub(F.mul(most, -2.0), exponents), dtype=dt.float64))
 

@@ -70,8 +70,10 @@ class Places:
                 shape=(*self.shape, self.queries),
             )
         x, (keys, n) = self.rows[id(node)], query.shape[2:]
+        if not positive(self.queries):  # a clipped place is read, also of no queries
+            x = F.concat([x, F.full(0, dtype=x.dtype, shape=(*self.shape, 1))], axis=2)
         if self.is_one:
-            return F.take(F.reshape(x, shape=(self.queries,)), query, axis=0)
+            return F.take(F.reshape(x, shape=(x.shape[2],)), query, axis=0)
         places = F.reshape(F.broadcast_to(query, shape=(*self.shape, keys, n)), shape=(*self.shape, keys * n))
         return F.reshape(F.take_along(x, places, axis=2), shape=(*self.shape, keys, n))
 
@@ -84,6 +86,14 @@ class Places:
         for by, node in total.terms:
             out = F.add(out, F.mul(F.cast(self.at(node, query), dtype=dt.int64), by))
         return out
+
+
+def positive(n: Any) -> bool:
+    """Return whether a size is known to be no 0."""
+    if type(n) is int:
+        return n >= 1
+    scope = dim.get_scope()
+    return n.lo >= 1 or (scope is not None and scope.decide(n >= 1) is True)
 
 
 def counted(n: Any) -> Any:

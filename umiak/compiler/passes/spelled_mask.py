@@ -8,7 +8,18 @@ from typing import Any
 
 from umiak.compiler.passes.mask_changes import Changes, distinct
 from umiak.compiler.passes.mask_needs import needs
-from umiak.compiler.passes.mask_reader import AXES, Call, GradientReach, Half, Node, Number, Reader, Unreadable, vectors
+from umiak.compiler.passes.mask_reader import (
+    AXES,
+    Call,
+    Entry,
+    GradientReach,
+    Half,
+    Node,
+    Number,
+    Reader,
+    Unreadable,
+    vectors,
+)
 from umiak.compiler.passes.mask_sums import Sum
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
@@ -100,6 +111,7 @@ class SpelledMask:
         used = frozenset().union(*(n.axes for n in nodes))
         self.batch = self.sizes[0] if "b" in used else 1
         self.heads = self.sizes[1] if "h" in used else 1
+        self.looks_up = any(map(_looks_up, nodes))
         self.bounded = any(p.is_finite for p in self.parts)
         self.strict = strict or self.bounded
         behind = Sum(1, -1, keys - queries)
@@ -111,6 +123,11 @@ class SpelledMask:
         self.is_constant = not self.vectors and not self.bounded and not any(map(_has_symbols, nodes))
         self.is_constant &= all(type(n) is int for n in self.sizes)
         self.proven = self.plain  # that the columns are the mask
+
+
+def _looks_up(node: Node) -> bool:
+    """Return whether a tree has the entry of a table at a place that depends on the query."""
+    return (isinstance(node, Entry) and "i" in node.axes) or any(map(_looks_up, node.operands))
 
 
 def _has_symbols(node: Node) -> bool:

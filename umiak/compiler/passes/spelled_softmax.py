@@ -68,7 +68,14 @@ def _unguarded(x: Any, number: float, other: float) -> tuple[Any, bool]:
 
 def _reduces(x: Any, name: str, source: Any, axis: int) -> bool:
     o = operand_of(x, name)
-    return o is not None and o.op.keepdim and o.op.axes == (axis,) and unspread(o.operands[0]) is unspread(source)
+    if o is None or not o.op.keepdim or o.op.axes != (axis,):
+        return False
+    of: Any = o.operands[0]
+    # Files, whose operator refuses a maximum of no elements, have it of one more.
+    more = operand_of(of, "concat") if name == "max" else None
+    if more is not None and len(more.operands) == 2 and spread_number(more.operands[1]) == -math.inf:
+        of = more.operands[0]
+    return unspread(of) is unspread(source)
 
 
 def _inner(found: Found, x: Value, times: int) -> bool:

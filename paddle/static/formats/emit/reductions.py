@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
+
 from paddle.static.formats.emit.emitter import (
     UNDEFINED,
     Attribute,
@@ -58,7 +63,24 @@ def mean(e: Emitter, o: ir.Operation) -> Result | None:
 def extremum(e: Emitter, o: ir.Operation) -> Result | None:
     if _none(o):
         return e.of(o.operands[0])
+    shape = o.operands[0].meta.shape  # type: ignore[union-attr]
+    none = [a for a in o.op.axes if (shape[a].lo if type(shape[a]) is Sym else shape[a]) < 1]
+    if o.op.empty and none:
+        return e.traced(lambda x: _of_one_more(o.op, none, x), o.operands)[0]
     return e.one(o.name, [e.of(o.operands[0]), e.ints(_axes(o))], e.type(o), keepdim=flag(o.op.keepdim))
+
+
+def _of_one_more(op: F.Max | F.Min, axes: list[int], x: Any) -> Any:
+    """An extremum of axes that may have no elements, which the operator refuses: of one more, that none exceeds."""
+    extremum, info = (F.max if op.name == "max" else F.min), None if x.dtype.is_floating else np.iinfo(x.dtype.name)
+    least = -math.inf if info is None else int(info.min)
+    most = math.inf if info is None else int(info.max)
+    for axis in axes:
+        shape = tuple(1 if i == axis else n for i, n in enumerate(x.shape))
+        one = F.full(least if op.name == "max" else most, dtype=x.dtype, shape=shape)
+        x = extremum(F.concat([x, one], axis=axis), axes=(axis,), keepdim=True)
+    x = extremum(x, axes=op.axes, keepdim=True) if len(axes) < len(op.axes) else x
+    return x if op.keepdim else F.squeeze(x, axes=op.axes)
 
 
 @emits(F.Prod)
