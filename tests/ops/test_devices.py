@@ -42,7 +42,11 @@ def test_results(case: Case) -> None:
     compare(found, expected, "result")
 
 
-@over_samples(quick=1, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+@over_samples(
+    quick=1,
+    share=3,  # the ops of derivatives are called in ``test_results``
+    where=lambda case: bool(case.differentiable) and rules.differentiable(case.op),
+)
 def test_gradients(case: Case) -> None:
     def run(case: Case, place: Place) -> list:
         operands = operands_on(case, place, case.differentiable)

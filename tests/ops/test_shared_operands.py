@@ -52,7 +52,7 @@ def by_tape(case: Case, weights: dict[int, np.ndarray], operands: tuple, wrt: li
     return sum((values(g) for g in made if g is not None), start=np.zeros(wrt[0].shape))
 
 
-@over_samples(quick=1, where=wanted)
+@over_samples(quick=1, share=2, where=wanted)
 def test_gradients_of_one_tensor_as_several_operands(case: Case) -> None:
     case = case.widened()
     places = shared(case)

@@ -77,6 +77,7 @@ DIFFERENTIABLE = {c.name for c in all_cases() if usable(c) and c.differentiable 
 
 @over_samples(
     quick=1,
+    share=2,  # the ops of derivatives are cut in tests of their own
     where=lambda case: bool(case.differentiable) and rules.differentiable(case.op),
     never={n: why for n, why in UNCUT.items() if n in DIFFERENTIABLE},
 )
