@@ -41,7 +41,7 @@ FOLDING, NARROWING, PACKING = "constant_folding_pass", "auto_mixed_precision_pas
 RECORDED = 4  # runs: the third writes down its launches at the latest, the fourth plays them over memory of its own
 GUESS = 64  # a size that is not known, for the run that has kernels made
 # What an operation may raise for sizes and values that were made up.
-_UNFIT = ArithmeticError, LookupError, RuntimeError, TypeError, ValueError
+_UNFIT = ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError
 
 
 class Prepared:

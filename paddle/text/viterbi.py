@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from paddle._public import public
 from paddle.nn.layer.layers import Layer
-from paddle.tensor._args import cast, need_tensor
+from paddle.tensor._args import cast, integer, need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
@@ -35,8 +35,7 @@ def viterbi_decode(
 
     Returns:
         Scores ``[batch]`` of potentials' dtype, and int64 paths ``[batch, longest]``, where longest is the largest
-        length; beyond the length of a sequence they are 0. Of equal scores the first tag counts. In a captured
-        function, where no size depends on data, paths are ``[batch, time]``.
+        length; beyond the length of a sequence they are 0. Of equal scores the first tag counts.
 
     Raises:
         TypeError: an operand is no tensor or of another dtype.
@@ -59,10 +58,10 @@ def viterbi_decode(
     lengths = cast(lengths, dt.int64)
     scores, paths = F.viterbi_decode(potentials, transition_params, lengths, with_ends=bool(include_bos_eos_tag))
     time = potentials.shape[1]
-    if current().trace or lengths.shape[0] == 0:
+    if not current().trace and lengths.shape[0] == 0:
         return scores, paths
-    longest = max(int(F.max(lengths, (0,)).item()), 0)
-    return scores, paths if longest == time else F.slice(paths, (1,), (0,), (longest,), (1,))
+    longest = integer(F.max(F.clip(lengths, 0, time), (0,)), op, "lengths")
+    return scores, F.slice(paths, (1,), (0,), (longest,), (1,))
 
 
 @public("paddle.text")

@@ -25,7 +25,15 @@ from paddle.static.formats.graph import (
 )
 from paddle.static.formats.operators.known import Known, tensor_of
 from paddle.static.formats.operators.table import FromData
-from paddle.static.formats.record import REFUSALS, SHADOW_OUTPUT, Values, input_types, output_names, parameters_of
+from paddle.static.formats.record import (
+    REFUSALS,
+    SHADOW_OUTPUT,
+    Values,
+    input_types,
+    output_names,
+    parameters_of,
+    written_by,
+)
 from paddle.static.program import Program
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
@@ -76,19 +84,25 @@ class _Finder(Values):
     all that follows them."""
 
     def __init__(
-        self, module: Module, parameters: Mapping[str, Any], inputs: Mapping[str, Any], tracer: ProgramTracer
+        self,
+        module: Module,
+        parameters: Mapping[str, Any],
+        inputs: Mapping[str, Any],
+        tracer: ProgramTracer,
+        written: frozenset[int] = frozenset(),
     ) -> None:
         super().__init__(module, parameters, inputs)
         self.tracer = tracer
         self.late: list[Operation] = []
-        self._late_values: set[int] = set()
+        self._late_values = set(written)  # numbers
 
     def find(self) -> None:
         """Call the operations of the outermost block that can be called."""
         scope = self.tracer.scope
         for o in self.module.block.operations:
             steered = scope.steered
-            if o.name in _FETCHES or any(n in self._late_values for n in reads(o)):
+            numbers = [*reads(o), *(r.number for r in o.results)]
+            if o.name in _FETCHES or any(n in self._late_values for n in numbers):
                 self._leave(o)
                 continue
             try:
@@ -103,6 +117,7 @@ class _Finder(Values):
     def _leave(self, o: Operation) -> None:
         self.late.append(o)
         self._late_values.update(r.number for r in o.results)
+        self._late_values |= written_by(o)
 
     def value(self, n: int) -> Any:
         """The value of a number."""
@@ -117,13 +132,20 @@ def cut(module: Module, values: Mapping[str, Any]) -> Cut:
         values: arrays or tensors by the names of its parameters.
     """
     held = parameters_of(module, values)
-    tracer = Program()._tracer
-    with outside(), tracer, no_grad_guard():
-        inputs = {name: paddle.static.data(name, t.shape, t.dtype) for name, t in input_types(module).items()}
-        finder = _Finder(module, held, inputs, tracer)
-        finder.find()
-        head, tail = _parts(module, finder)
-    return Cut(head, Tail(tail, values))
+    fixed = {r.number for name in (DATA, PARAMETER) for o in module.named(name) for r in o.results}
+    written: frozenset[int] = frozenset()
+    while True:
+        tracer = Program()._tracer
+        with outside(), tracer, no_grad_guard():
+            inputs = {name: paddle.static.data(name, t.shape, t.dtype) for name, t in input_types(module).items()}
+            finder = _Finder(module, held, inputs, tracer, written)
+            finder.find()
+            # What the tail writes to in place, and all that was written there before, is its own.
+            more = written.union(*map(written_by, finder.late)) - fixed
+            if more == written:
+                head, tail = _parts(module, finder)
+                return Cut(head, Tail(tail, values))
+        written = more
 
 
 def _parts(module: Module, finder: _Finder) -> tuple[Module, Module]:

@@ -216,9 +216,11 @@ class Values:
         if known is not None:
             return self._block(then if known else other)
 
-        ways: list[list[Tensor]] = []
+        if isinstance(condition, SymTensor) and self._writes_lists(o):
+            raise FromData("lists that are the same after both branches are required, got branches that write to them")
+        ways: list[list[Any]] = []
 
-        def branch(region: Block) -> list[Tensor]:
+        def branch(region: Block) -> list[Any]:
             ways.append([tensor_of(x) for x in self._block(region)])
             # In a static program the result has sizes of its own.
             if not reads_numbers() and any(_differ(x, y) for x, y in zip(ways[0], ways[-1], strict=False)):
@@ -234,7 +236,7 @@ class Values:
             return self._loop_of_writes(body, condition)
         if len(body.arguments) != len(carried):
             raise FormatError(f"{len(carried)} arguments of the body are required, got {len(body.arguments)}")
-        if any(isinstance(x, list) for x in carried) or self._grow(body, condition, carried):
+        if any(isinstance(x, list) for x in carried) or self._writes_lists(o) or self._grow(body, condition, carried):
             return self._unrolled(body, condition, carried)
         condition, *carried = [tensor_of(x) for x in (condition, *carried)]
 
@@ -255,6 +257,10 @@ class Values:
         _, *results = paddle.static.nn.while_loop(lambda c, *_: c, step, [condition, *carried])
         self._values.update(around)
         return results
+
+    def _writes_lists(self, o: Operation) -> bool:
+        """Do regions of an operation write to lists of tensors around it?"""
+        return any(isinstance(self._values.get(n), list) for n in written_by(o))
 
     def _loop_of_writes(self, body: Block, condition: Any) -> list[Any]:
         """A loop that carries nothing, as those of recurrent layers over cells: it writes to values around it."""
@@ -303,14 +309,32 @@ _RULES: dict[str, Callable[[Values, Operation], Sequence[Any]]] = {
 }  # fmt: skip
 
 
+def written_by(o: Operation) -> set[int]:
+    """The numbers of values around an operation that it, or what its regions have, writes to in place."""
+    if o.name == _ARRAY_WRITE:
+        return {n for n in o.operands[:1] if n is not None}
+    everything = o.name == WHILE and not o.results and not o.regions[0].arguments
+    found, inside = set(), set()
+    for region in o.regions:
+        inside |= {a.number for a in region.arguments}
+        for p in region.walk():
+            inside |= {r.number for r in p.results}
+            inside |= {a.number for inner in p.regions for a in inner.arguments}
+            if p.name == _ARRAY_WRITE or (everything and p.name.endswith("_")):
+                found |= {n for n in p.operands[_WRITTEN.get(p.name, 0) :][:1] if n is not None}
+    return found - inside
+
+
 def callstack(o: Operation) -> list[str] | None:
     """The line of the user's source that an operation was written for, as tracebacks show it, if the file has it."""
     lines = o.plain("op_callstack")
     return [str(line) for line in lines] if isinstance(lines, (list, tuple)) and lines else None
 
 
-def _differ(x: Tensor, y: Tensor) -> bool:
+def _differ(x: Any, y: Any) -> bool:
     """Have two tensors of one rank other sizes, as far as is known: numbers, or expressions of the same symbols?"""
+    if isinstance(x, list) or isinstance(y, list):  # of one way, which is all that runs
+        return False
     pairs = zip(x.shape, y.shape, strict=True) if len(x.shape) == len(y.shape) else ()
     return any(
         not dim.same(m, n) and (type(m) is int or type(n) is int or set(symbols_of(m)) == set(symbols_of(n)))

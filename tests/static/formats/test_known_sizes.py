@@ -29,6 +29,7 @@ def row(*xs):
 # Operator, operands, attributes.
 CALLS = {
     "add": ("add", [ints(K), ints(V)], {}),
+    "assign_out": ("assign_out", [ints(K), ints(V)], {}),
     "subtract": ("subtract", [ints(K), one(2)], {}),
     "multiply": ("multiply", [ints(K), ints(V)], {}),
     "floor_divide": ("floor_divide", [ints(K), ints(V)], {}),
@@ -48,6 +49,7 @@ CALLS = {
     "logical_and": ("logical_and", [Known(K > 0, "bool"), Known(K > 5, "bool")], {}),
     "logical_or": ("logical_or", [Known(K > 0, "bool"), Known(K > 5, "bool")], {}),
     "logical_not": ("logical_not", [Known(K > 0, "bool")], {}),
+    "tile by a list": ("tile", [ints(K), [one(2), one(1)]], {}),
     "scale": ("scale", [ints(K), one(3.0, "float32")], {"bias": 2.0}),
     "scale after": ("scale", [ints(K), one(3.0, "float32")], {"bias": 2.0, "bias_after_scale": False}),
     "cast": ("cast", [Known(np.array([1.5, -2.7], dtype=object), "float32")], {"dtype": "int64"}),

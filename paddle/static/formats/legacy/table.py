@@ -89,6 +89,11 @@ def rows(text: str) -> None:
         _add(type, row)
 
 
+def row(text: str) -> Row:
+    """One row, for a rule that changes an operator before it is translated so."""
+    return _parsed(re.sub(r"\n +", " ", text.strip()))[1]
+
+
 def _add(type: str, meaning: Row | Rule) -> None:
     assert type not in TABLE, f"{type} is declared twice"
     TABLE[type] = meaning

@@ -166,6 +166,11 @@ def known_increment(x: Known, *, value: float = 1.0) -> Known:
     return Known(x.array + (int(value) if convert(x.dtype).is_integer else value), x.dtype)
 
 
+@known("assign_out")
+def known_assign_out(x: Known, output: Known) -> Known:
+    return x
+
+
 @known("full_like")
 def known_full_like(x: Known, value: Known, *, dtype: str = "undefined") -> Known:
     name = dtype_of(dtype, x.dtype)

@@ -27,7 +27,14 @@ from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.scope import failure
 
-unary(paddle.assign, "assign", "share_data", "share_data_sr", "memcpy", "memcpy_d2h", "memcpy_h2d", "npu_identity")
+
+@operator("assign", "assign_array")
+def assign(x: Raw) -> Any:
+    """A copy of a tensor, or of a list of tensors."""
+    return list(x) if isinstance(x, list) else paddle.assign(tensor_of(x))
+
+
+unary(paddle.assign, "share_data", "share_data_sr", "memcpy", "memcpy_d2h", "memcpy_h2d", "npu_identity")
 unary(lambda x: x, "nop", "print", "sync_calc_stream", "shadow_feed")
 
 

@@ -109,7 +109,7 @@ class Operator:
     def call(self, operation: Operation, values: list[Any]) -> Any:
         """The results for the values of operands."""
         if self.rule is not None and _all_known(values):
-            found = self.rule(*values, **self._named(operation, self.rule))
+            found = self.rule(*self._joined(values), **self._named(operation, self.rule))
             if found is not None:
                 return found
         given = []
@@ -126,6 +126,15 @@ class Operator:
         elif len(values) > len(self.operands) and any(v is not None for v in values[len(self.operands) :]):
             raise FormatError(f"at most {len(self.operands)} operands are required, got {len(values)}")
         return self.function(*given, **{n: _attribute(operation, n, d) for n, d in self.attributes})
+
+    def _joined(self, values: list[Any]) -> list[Any]:
+        """The values for a rule, to which sizes are one tensor, also those that the file has as a list of tensors."""
+        forms = [form for _, form, _ in self.operands[: len(values)]]
+        one = [
+            Known(known_elements(x), "int64") if isinstance(x, list) and form is _as_sizes else x
+            for x, form in zip(values, forms)
+        ]
+        return one + values[len(forms) :]
 
     @staticmethod
     def _named(operation: Operation, rule: Rule) -> dict[str, Any]:

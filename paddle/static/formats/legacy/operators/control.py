@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paddle.static.formats.graph import FETCH, Attribute, Block, TensorType, ValueType
-from paddle.static.formats.legacy.program import Operator
+from paddle.static.formats.legacy.program import ARRAY, Operator
 from paddle.static.formats.legacy.table import rows, rule
 from umiak.ir.serialise import FormatError
 
@@ -62,11 +62,23 @@ def _write_to_array(t: Translator, o: Operator) -> None:
     x = t.input(o, "X")
     array = t.values.get(name)
     if array is None:
-        type = t.type(x)
-        dtype = Attribute("dtype", type.dtype if isinstance(type, TensorType) else "float32")
-        (array,) = t.emit("pd_op.create_array", [], {"dtype": dtype}, [t.variable_type(name)])
+        array = _empty_array(t, name, t.type(x))
     (made,) = t.emit("pd_op.array_write_", [array, x, t.input(o, "I")], {}, [t.variable_type(name)])
     t.define(o, "Out", made)
+
+
+def _empty_array(t: Translator, name: str, elements: ValueType) -> int:
+    """What a variable of a list of tensors holds before anything is written to it."""
+    dtype = Attribute("dtype", elements.dtype if isinstance(elements, TensorType) else "float32")
+    return t.emit("pd_op.create_array", [], {"dtype": dtype}, [t.variable_type(name)])[0]
+
+
+def _begin_arrays(t: Translator, names: list[str]) -> None:
+    """Lists that a block writes first: no operator makes them, but the variable is there."""
+    for name in names:
+        variable = t.variable(name)
+        if name not in t.values and variable is not None and variable.kind == ARRAY:
+            t.values[name] = _empty_array(t, name, variable.type)
 
 
 # --- branches
@@ -132,6 +144,7 @@ def _conditional_block(t: Translator, o: Operator) -> None:
         raise FormatError("a condition of one element is required ('is_scalar_condition')")
     block = o.block
     names = _written(t, block)
+    _begin_arrays(t, names)
     branch = _Branch(t.input(o, "Cond"), block, dict(t.values))
     replaced = [n for n in names if n in t.values]
     if replaced:
@@ -150,6 +163,9 @@ def _select_input(t: Translator, o: Operator) -> None:
         raise FormatError(f"two variables as its input 'X' are required, got {names}")
     given = [t.values.get(n) for n in names]
     other, then = given
+    if other == then and isinstance(then, int):  # both ways wrote to it
+        t.values[out] = then
+        return
     if not (
         isinstance(other, _Branch) and isinstance(then, _Branch) and _negated(t, other.condition) == then.condition
     ):
@@ -183,7 +199,9 @@ def _while(t: Translator, o: Operator) -> None:
     """The condition, and what the body writes, go around."""
     block = o.block
     condition = o.reads("Condition")
-    carried = [n for n in _written(t, block) if n != condition and n in t.values]
+    written = _written(t, block)
+    _begin_arrays(t, written)
+    carried = [n for n in written if n != condition and n in t.values]
     before = [t.value(n) for n in carried]
     arguments = {n: t.types[v] for n, v in zip(carried, before)}
     first = t.value(condition)

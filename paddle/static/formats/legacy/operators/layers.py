@@ -93,6 +93,10 @@ gather_tree: gather_tree(Ids, Parents) -> Out
 crf_decoding: crf_decoding(Emission, Transition, Label?, Length?) -> ViterbiPath
 edit_distance: edit_distance(Hyps, Refs, HypsLength?, RefsLength?; normalized~False) -> SequenceNum Out
 segment_pool: segment_pool(X, SegmentIds; pooltype~"SUM") -> Out SummedIds
+graph_send_recv: send_u_recv(X, Src_index, Dst_index, Out_size|@out_size~[0]; reduce_op~"SUM") -> Out Dst_count
+graph_send_ue_recv: send_ue_recv(X, Y, Src_index, Dst_index, Out_size|@out_size~[0]; reduce_op~"SUM"
+    message_op~"ADD") -> Out Dst_count
+graph_send_uv: send_uv(x, y, src_index, dst_index; message_op~"ADD") -> out
 add_position_encoding: add_position_encoding(X; beta~1.0 alpha~1.0) -> Out
 im2sequence: im2sequence(X, Y?; out_stride~[1,1] paddings~[0,0,0,0] strides~[1,1] kernels) -> Out
 ctc_align: ctc_align(Input, InputLength?; padding_value~0 merge_repeated~True blank~0) -> Output OutputLength

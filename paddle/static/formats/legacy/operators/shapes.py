@@ -1,6 +1,15 @@
 """Shapes, places and parts of tensors."""
 
-from paddle.static.formats.legacy.table import rows
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+from paddle.static.formats.legacy.program import Operator
+from paddle.static.formats.legacy.table import row, rows, rule
+
+if TYPE_CHECKING:
+    from paddle.static.formats.legacy.translate import Translator
 
 rows("""
 argsort: argsort(X; stable~False descending~False axis~-1) -> Out Indices
@@ -47,8 +56,6 @@ slice: slice(Input, StartsTensorList*|StartsTensor|@starts~[], EndsTensorList*|E
     decrease_axis~[] infer_flags~[] axes) -> Out
 squeeze2: squeeze(X, @axes~[]) -> Out
 stack: stack(X*; axis~0) -> Y
-strided_slice: strided_slice(Input, StartsTensorList*|StartsTensor|@starts~[],
-    EndsTensorList*|EndsTensor|@ends~[], StridesTensorList*|StridesTensor|@strides~[]; axes) -> Out
 take_along_axis: take_along_axis(Input, Index; axis=Axis) -> Result
 tile: tile(X, repeat_times_tensor*|RepeatTimes|@repeat_times~[]) -> Out
 top_k_v2: topk(X, K|@k~1; sorted~True largest~True axis~-1) -> Out Indices
@@ -65,3 +72,23 @@ bincount: bincount(X, Weights?, @minlength~0) -> Out
 histogram: histogram(X, Weight?; density~False max~0.0 min~0.0 bins~100) -> Out
 trace: trace(Input; axis1=axis1|dim1~0 axis2=axis2|dim2~1 offset~0) -> Out
 """)
+
+_STRIDED_SLICE = row("""
+strided_slice: strided_slice(Input, StartsTensorList*|StartsTensor|@starts~[],
+    EndsTensorList*|EndsTensor|@ends~[], StridesTensorList*|StridesTensor|@strides~[]; axes) -> Out
+""")
+_BEFORE_ALL = -(1 << 31)  # an end that is before each axis
+
+
+def _integers(x: Any) -> TypeGuard[list[int]]:
+    return isinstance(x, list) and all(type(n) is int for n in x)
+
+
+@rule("strided_slice")
+def _strided_slice(t: Translator, o: Operator) -> None:
+    """Before 3.0 an end of -1 behind a negative stride was that of the whole axis: so ``x[::-1]`` was saved."""
+    ends, strides = o.attributes.get("ends"), o.attributes.get("strides")
+    if t.program.version < 3_000_000 and _integers(ends) and _integers(strides) and len(ends) == len(strides):
+        given = [_BEFORE_ALL if end == -1 and stride < 0 else end for end, stride in zip(ends, strides, strict=True)]
+        o = replace(o, attributes={**o.attributes, "ends": given})
+    t.row(o, _STRIDED_SLICE)
