@@ -21,6 +21,8 @@ from tests.modes.calls import Input
 from tests.modes.outcome import differ_arrays
 from tests.oracle.calls import Call
 from tests.oracle.worker import Inputs, compiled, dtype_name, to_numpy
+from umiak.ir.tracer import DataUnknown
+from umiak.runtime.capture import CaptureError
 
 OPSETS = 11, 13, 15, 17, 18, 20, 21
 DRAWN = "N", "U", "I", "B", "S"
@@ -31,6 +33,8 @@ WIDE = {
 }  # fmt: skip
 # Rounding in types that ONNX Runtime computes in.
 NEAR = {"float64": "float32", "complex128": "complex64"}
+
+RECORDED = "recorded: "  # begins what is refused before there is a program
 
 
 class Unfit(Exception):
@@ -192,7 +196,7 @@ def model_of(
     try:
         module, values = exporting._module(exported, specs, {})
     except Exception as error:
-        raise Refused(f"recorded: {type(error).__name__}: {error}") from error
+        raise Refused(f"{RECORDED}{type(error).__name__}: {error}") from error
     model = None
     while model is None:
         try:
@@ -240,14 +244,35 @@ def _refusal(
     text: str, function: Callable[..., list[Any]], inputs: Sequence[Input], opset: int, error: Exception
 ) -> str | None:
     """Why a call that fails is not one that is refused as a call, and by the export or the model; None where it is."""
-    shown = f"[{type(error).__name__}: {str(error)[:200]}]"
+    shown = _shown(error)
     if _called(text, Inputs(text).names()) is None:
         return f"{shown} without gradients, and layers made before, where the call gives a result"
     try:
-        found = model_of(function, inputs, lambda n: False, opset).run(inputs)
-    except Exception:
+        model = model_of(function, inputs, lambda n: False, opset)
+    except Exception as refusal:
+        return None if _is_refusal(refusal, error) else f"{shown}, and the export fails: {_shown(refusal)}"
+    try:
+        found = model.run(inputs)
+    except Exception:  # whatever ONNX Runtime says of what is refused here
         return None
     return f"{shown}, but the model gives {len(found)} results"
+
+
+def _is_refusal(error: Exception, eager: Exception) -> bool:
+    """Return whether an export says what it cannot do, or what the eager call says, rather than breaking inside."""
+    if isinstance(error, Refused):
+        if not isinstance(error.__cause__, Exception) or not error.text.startswith(RECORDED):
+            return True  # of an operator, by name
+        error = error.__cause__
+    if isinstance(error, (CaptureError, DataUnknown)) or getattr(error, "mistake", False):
+        return True
+    if type(error).__module__.startswith("onnxruntime"):
+        return True
+    return type(error) is type(eager) and str(error) == str(eager)
+
+
+def _shown(error: BaseException) -> str:
+    return f"[{type(error).__name__}: {str(error)[:200]}]"
 
 
 def forms(inputs: Sequence[Input]) -> Iterator[tuple[str, Callable[[int], bool], dict[int, int]]]:

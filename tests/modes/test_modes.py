@@ -137,6 +137,16 @@ def test_an_exported_call_is_refused_where_the_call_is(monkeypatch):
     monkeypatch.setattr(paddle, "sqrt", refusing)
     assert "but the model gives 1 results" in said(Call("", "P.sqrt(N(2, 3))"), "exported")[0]
 
+    def broken(x):
+        if type(x) is paddle.Tensor:
+            raise ValueError("eager")
+        return x.there_is_no_such_attribute
+
+    monkeypatch.setattr(paddle, "sqrt", broken)
+    assert (
+        "and the export fails: [Refused: recorded: AttributeError" in said(Call("", "P.sqrt(N(2, 3))"), "exported")[0]
+    )
+
 
 def test_inputs_are_those_of_the_call():
     from tests.modes.calls import function_of, inputs_of
