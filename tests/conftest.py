@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
-from tests.support import shared
+from tests.support import reports, shared
 from tests.support.garbage import collect_garbage, without_garbage
 
 # The same examples every time, and no verdict by the clock.
@@ -41,6 +41,17 @@ ran = 0  # tests, in this process
 
 def pytest_configure(config: pytest.Config) -> None:
     shared.set_up(config)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    reports.send_less(session.config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_to_serializable(
+    config: pytest.Config, report: pytest.TestReport | pytest.CollectReport
+) -> dict[str, object] | None:
+    return reports.serializable(config, report)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
