@@ -236,8 +236,8 @@ def differences(wanted: Sequence[Any], got: Sequence[np.ndarray], random: bool) 
 
 
 def _needs_more(text: str) -> bool:
-    """Return whether a call needs gradients, or another default dtype than layers are made in."""
-    return "register_hook" in text or "set_default_dtype" in text
+    """Return whether a call needs gradients, or other settings than layers are made in."""
+    return bool(re.search(r"register_hook|\bP\.grad\(|\.backward\(|set_default_dtype|LazyGuard", text))
 
 
 def _refusal(
@@ -265,6 +265,8 @@ def _is_refusal(error: Exception, eager: Exception) -> bool:
             return True  # of an operator, by name
         error = error.__cause__
     if isinstance(error, (CaptureError, DataUnknown)) or getattr(error, "mistake", False):
+        return True
+    if re.match(r"\[[\w.]+\] ", str(error)):  # as errors of mistakes begin
         return True
     if type(error).__module__.startswith("onnxruntime"):
         return True
