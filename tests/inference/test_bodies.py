@@ -127,6 +127,8 @@ def entry(**changes):
         (NPZ, npz(npy(np.ones(2, "float32"), shape=(1 << 60, 2))), "as many bytes"),
         (NPZ, npz(npy(np.ones(2, "float32"), shape=(-1, -2))), "as many bytes"),
         (NPZ, npz(b"\0" * (MOST + 1), compression=zipfile.ZIP_DEFLATED), f"arrays of {MOST} bytes at most"),
+        (NPZ, npz(npy(np.ones([1, 2], "float32")), compression=zipfile.ZIP_BZIP2), "stored or deflated"),
+        (NPZ, npz(npy(np.ones([1, 2], "float32")), compression=zipfile.ZIP_LZMA), "stored or deflated"),
         (SAFETENSORS, b"abc", "without a header"),
         (SAFETENSORS, (1 << 60).to_bytes(8, "little"), "without a header"),
         (SAFETENSORS, tensors(b"{"), "a header in JSON"),

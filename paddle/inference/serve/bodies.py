@@ -93,12 +93,17 @@ def _plain(x: np.ndarray) -> Any:
 # --- NumPy's archives ------------------------------------------------------------------------------------------------
 
 
+_READ = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED  # the others are unpacked in one piece, however large
+
+
 def _from_npz(body: bytes, declared: Mapping[str, Declared], headers: Mapping[str, str], most: int) -> Arrays:
     arrays: Arrays = {}
     left = most
     try:
         with zipfile.ZipFile(io.BytesIO(body)) as archive:
             for entry in archive.infolist():
+                if entry.compress_type not in _READ:
+                    raise Malformed("arrays that are stored or deflated are required, got another compression")
                 with archive.open(entry) as file:
                     data = file.read(left + 1)
                 left -= len(data)

@@ -12,7 +12,7 @@ import pytest
 
 import paddle
 from paddle.static.formats import pir
-from paddle.static.formats.graph import TensorType
+from paddle.static.formats.graph import Attribute, Operation, TensorType
 from paddle.static.formats.operators.known import Known
 from paddle.static.formats.operators.table import TABLE
 from paddle.static.formats.record import Values, program_of
@@ -186,3 +186,19 @@ def test_older_versions_of_operators(name, version):
     program, _, outputs = program_of(pir.read(row["program"]), {})
     feeds = {n: array(x) for n, x in row["feeds"].items()}
     compare(paddle.static.Executor().run(program, feeds, outputs), [array(x) for x in row["results"]])
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "attributes", "message"),
+    [
+        ("scale", 2, {"bias": Attribute("str", "one")}, "a number as attribute 'bias'"),
+        ("scale", 2, {"bias": Attribute("array", ())}, "a number as attribute 'bias'"),
+        ("gelu", 1, {"approximate": Attribute("str", "no")}, "a number as attribute 'approximate'"),
+        ("rnn", 3, {"mode": Attribute("str", "NET")}, "one of .*'LSTM'.* is required, got 'NET'"),
+        ("rnn", 3, {"mode": Attribute("f32", 1.0)}, "a text as attribute 'mode'"),
+    ],
+)
+def test_attributes_of_another_kind(name, count, attributes, message):
+    operands = [paddle.ones([1, 1, 1]), paddle.ones([1, 1, 1]), [paddle.ones([1, 1])] * 4][:count]
+    with pytest.raises(FormatError, match=message):
+        TABLE[f"pd_op.{name}"].call(Operation(f"pd_op.{name}", operands, attributes), operands)

@@ -7,7 +7,7 @@ from typing import Any
 import paddle
 from paddle.nn import functional as F
 from paddle.nn.functional.rnn import recurrent
-from paddle.static.formats.operators.table import Tensors, operator
+from paddle.static.formats.operators.table import Tensors, chosen, operator
 from umiak.core.tensor import Tensor
 
 _MODES = {"RNN_TANH": "tanh", "RNN_RELU": "relu", "LSTM": "lstm", "GRU": "gru"}
@@ -34,7 +34,7 @@ def rnn(
             pair: list[Any] = biases[2 * at : 2 * at + 2] or [None, None]
             weights = (*matrices[2 * at : 2 * at + 2], *pair, None)
             states = tuple(s[at] for s in pre_state)
-            y, *last = recurrent(_MODES[mode], x, states, weights, sequence_length, k == 1)
+            y, *last = recurrent(chosen(_MODES, mode), x, states, weights, sequence_length, k == 1)
             outputs.append(y)
             ends.append(last)
         x = outputs[0] if directions == 1 else paddle.concat(outputs, 2)
@@ -55,7 +55,7 @@ def gru_unit(
     of_gates = flat[: 2 * size * size].reshape([size, 2 * size])
     of_state = flat[2 * size * size :].reshape([size, size])
     x = input if bias is None else input + bias.reshape([1, -1])
-    gate, act = _GATES[gate_activation], _GATES[activation]
+    gate, act = chosen(_GATES, gate_activation), chosen(_GATES, activation)
     gates = x[:, : 2 * size] + paddle.matmul(hidden_prev, of_gates)
     gates = gates if gate is None else gate(gates)
     update, reset = gates[:, :size], gates[:, size:]

@@ -9,8 +9,8 @@ name, as older programs have it.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
+
+T = TypeVar("T")
 
 # Forms of operands, as annotations of parameters.
 Tensors = list[Tensor]  # a list, which combine made
@@ -151,6 +153,10 @@ def _all_known(values: list[Any]) -> bool:
 def _attribute(operation: Operation, name: str, default: Any) -> Any:
     found = operation.plain(name)
     if found is not None:
+        wanted: Any = str if type(default) is str else (int, float) if type(default) in (bool, int, float) else object
+        if not isinstance(found, wanted):
+            kind = "a text" if wanted is str else "a number"
+            raise FormatError(f"{kind} as attribute {name!r} is required, got {found!r:.60}")
         return found
     if default is inspect.Parameter.empty:
         raise FormatError(f"an attribute {name!r} is required, got {sorted(operation.attributes)}")
@@ -210,6 +216,13 @@ def known(*names: str) -> Callable[[Rule], Rule]:
 def small(array: np.ndarray, dtype: str) -> Known | None:
     """An array as known numbers, if it is small."""
     return Known(array, dtype) if array.size <= MOST else None
+
+
+def chosen(choices: Mapping[Any, T], key: Any) -> T:
+    """What an attribute chooses, of files that may lie."""
+    if key not in choices:
+        raise FormatError(f"one of {list(choices)} is required, got {key!r:.60}")
+    return choices[key]
 
 
 def dropout_mode(name: str) -> str:
