@@ -89,7 +89,7 @@ class Check(modes.Check):
     def saved(self) -> None:
         def read(prefix: str) -> Any:
             layer = paddle.jit.load(prefix)  # whose inputs are those that count
-            return lambda *given: layer(*(given[int(x.name[1:])] for x in layer.forward.inputs))
+            return lambda *given: layer(*(given[int(x.name[1:])] for x in layer.forward.function_spec.input_spec))
 
         self.of_file("saved", read)
 
