@@ -22,6 +22,7 @@ from paddle.jit.function import StaticFunction
 from paddle.jit.source import rewriting as source
 from paddle.jit.source.errors import SourceError
 from paddle.jit.source.growing import put_back
+from paddle.jit.source.recorded import left_alone
 from paddle.nn.layer.layers import Layer
 from paddle.static.extract import extracted
 from paddle.static.formats import parameters
@@ -223,6 +224,7 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
             stack.callback(disable_static)
         stack.enter_context(program_guard(main, Program()))
         stack.enter_context(_left_alone(target.layer))
+        stack.enter_context(left_alone(target.function))
         stack.enter_context(put_back())
         args, kwargs = _arguments(target, said)
         results = target.traced(*args, **kwargs)
@@ -245,8 +247,9 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
 def _left_alone(layer: Layer | None) -> Iterator[None]:
     """Attributes that recording sets on a layer, or those inside of it, get back what they were."""
     layers = [] if layer is None else layer.sublayers(include_self=True)
-    before = [(x.__dict__, dict(x.__dict__)) for x in layers]
-    before += [(own, dict(own)) for x in layers for own in (x._parameters, x._buffers, x._sub_layers)]
+    before: list[tuple[dict[str, Any], dict[str, Any]]]
+    before = [(own, dict(own)) for x in layers for own in (x._parameters, x._buffers, x._sub_layers)]
+    before += [(x.__dict__, dict(x.__dict__)) for x in layers]  # behind the tables, which write to it
     try:
         yield
     finally:

@@ -18,6 +18,7 @@ from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
 from paddle.jit.source.builtins_ import TABLE, is_stacked, replaces
 from paddle.jit.source.convert import HELPERS, is_converted_code
+from paddle.jit.source.reachable import COMPOSED, position
 from paddle.jit.source.values import Conditional, holds, is_unknown
 from paddle.jit.source.world import ABSENT, World
 from paddle.nn.layer.layers import Layer
@@ -194,6 +195,9 @@ class Simulated(World):
         for x, state in before["iterators"].values():
             if any(state.get(n, _SAME) is not v for n, v in _state(x).items()):
                 yield places.Position(f"an iterator ({self._name_of(x)})", x)
+        for x, gone in before["composed"].values():
+            if position(x) != gone:
+                yield f"an iterator ({self._name_of(x)})"
         for x, state in before["fresh"].values():
             if id(x) in before["iterators"]:
                 continue
@@ -289,6 +293,7 @@ def reached(simulator: Simulator) -> dict[str, dict[int, tuple[Any, Any]]]:
     trace = simulator.trace
     containers: dict[int, tuple[Any, Any]] = {}
     iterators: dict[int, tuple[Any, Any]] = {}
+    composed: dict[int, tuple[Any, Any]] = {}  # those of itertools
     left: list[Any] = [v for _, v, _ in trace.attributes.values()]
     left += [v for those in (trace.cells, trace.globals) for _, v in those.values()]
     left += [v for _, values in trace.appended.values() for v in values]
@@ -311,6 +316,8 @@ def reached(simulator: Simulator) -> dict[str, dict[int, tuple[Any, Any]]]:
             if kind in MUTABLE and id(x) not in trace.shadow_of and id(x) not in trace.shadows:
                 containers[id(x)] = x, snapshot(x)
             left += x.values() if isinstance(x, dict) else x
+        elif isinstance(x, COMPOSED):
+            composed[id(x)] = x, position(x)
         elif kind is CellType:
             if trace.is_fresh(x):
                 left.append(_held(x))
@@ -328,7 +335,7 @@ def reached(simulator: Simulator) -> dict[str, dict[int, tuple[Any, Any]]]:
             left += [*x.frame.variables.values(), *x.frame.cells.values(), *x.frame.stack]
         elif trace.is_fresh(x) and not is_library(kind.__module__):
             left += _state(x).values()
-    return {"containers": containers, "iterators": iterators}
+    return {"containers": containers, "iterators": iterators, "composed": composed}
 
 
 def _state(x: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.iterables import Listed, Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, are_integers, or_
-from paddle.jit.source.values import array_of, asked, in_region, is_unknown, truth
+from paddle.jit.source.values import array_of, asked, in_region, is_unknown, read, truth
 from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
@@ -100,11 +100,15 @@ def _sorted(x: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
 
 
 def _isinstance(x: Any, kinds: Any, /) -> bool:
+    x = read(x)
     return issubclass(list, kinds) if type(x) is TensorArray else isinstance(x, kinds)
 
 
 def _type(*args: Any, **kwargs: Any) -> Any:
-    return list if len(args) == 1 and type(args[0]) is TensorArray else type(*args, **kwargs)
+    if len(args) != 1 or kwargs:
+        return type(*args, **kwargs)
+    x = read(args[0])
+    return list if type(x) is TensorArray else type(x)
 
 
 def are_open_sizes(those: Any) -> bool:

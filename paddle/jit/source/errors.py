@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from pathlib import Path
 from types import CodeType, TracebackType
 from typing import Any
 
-from paddle.jit.source.world import world
-from umiak.runtime import regions
+from paddle.jit.source.world import HELPER_FILES, world
 from umiak.runtime.capture import CaptureError
-
-_OWN = str(Path(__file__).parent)
-_HELPERS = _OWN, regions.__file__  # what stands between the user's frames
 
 
 class ConversionError(CaptureError):
@@ -54,7 +49,7 @@ def _without_helpers(traceback: TracebackType | None) -> TracebackType | None:
         kept.append(step)
         step = step.tb_next
     # The last frame stays, so that an error of a helper itself shows where it was raised.
-    kept = [t for t in kept[:-1] if not t.tb_frame.f_code.co_filename.startswith(_HELPERS)] + kept[-1:]
+    kept = [t for t in kept[:-1] if not t.tb_frame.f_code.co_filename.startswith(HELPER_FILES)] + kept[-1:]
     for above, below in zip(kept, [*kept[1:], None], strict=True):
         above.tb_next = below
     return kept[0] if kept else None

@@ -91,10 +91,17 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         self.generic_visit(node)
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            node.left = self._read(node.left)
         if (len(node.ops) == 1 and not _of_sizes(node)) or _binds(node.comparators):
             return node
         symbols = build.at(build.names([_SYMBOLS[type(op)] for op in node.ops]), node)
         return self.helper("compare", node, symbols, node.left, *map(build.thunk, node.comparators))
+
+    def _read(self, node: ast.expr) -> ast.expr:
+        """Read an item or attribute, which a branch or loop may have left without a value of its own: any other use of
+        it says so, a comparison of objects does not."""
+        return self.helper("read", node, node) if isinstance(node, (ast.Attribute, ast.Subscript)) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         self.generic_visit(node)

@@ -11,7 +11,7 @@ from typing import Any
 from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.speculation import computed_anyway
-from paddle.jit.source.values import array_of, asked, holds, is_unknown, truth
+from paddle.jit.source.values import array_of, asked, holds, is_unknown, read, truth
 from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
@@ -159,7 +159,7 @@ def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:
     left = first
     for n, (symbol, thunk) in enumerate(zip(symbols, rest, strict=True)):
         right = thunk()
-        of = _COMPARE[symbol]
+        of, left, right = _COMPARE[symbol], read(left), read(right)
         x = of(left, right) if of in _OWN else world().call(of, left, right)
         more = n + 1 < len(rest)
         if more:

@@ -55,7 +55,8 @@ class Attribute:
         now = self.get()
         if value is now:  # a property may do more than to keep it
             return
-        if isinstance(value, Tensor) and type(now) in (bool, int, float) and isinstance(self.owner, Layer):
+        becomes_buffer = isinstance(value, Tensor) and type(now) in (bool, int, float) and isinstance(self.owner, Layer)
+        if becomes_buffer and not world().keeps_layers:
             raise ConversionError(
                 "[to_static] requires tensors for what a branch or loop on tensors changes in a layer, got "
                 f"{self.name}, a number, at {place_of()}: it would become a buffer"

@@ -10,6 +10,7 @@ from paddle.jit.source import runtime  # noqa: F401 it enters the helpers that r
 from paddle.jit.source.callees import converted, is_kept
 from paddle.jit.source.convert import code_of, convert
 from paddle.jit.source.errors import ConversionError, UserTraceback
+from paddle.jit.source.recorded import recorded
 
 
 def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -20,7 +21,7 @@ def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
     made = converted(function)
 
     def run(*args: Any, **kwargs: Any) -> Any:
-        with UserTraceback():
+        with UserTraceback(), recorded((function, args, kwargs)):
             try:
                 return made(*args, **kwargs)
             except RecursionError as error:

@@ -3,6 +3,8 @@ and values of which no tensor can be made."""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from paddle.jit.source.errors import ConversionError, location, place_of
@@ -16,7 +18,38 @@ from umiak.ir.sym import Sym
 from umiak.runtime import regions
 
 
-class Conditional:
+class Late:
+    """Stands for a value that is asked for where it is used. The text of the function with the statement asks by
+    ``read``; what others do with it asks here, or fails."""
+
+    def read(self) -> Any:
+        """Return the value."""
+        raise NotImplementedError
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):  # which Python asks for by itself
+            raise AttributeError(attribute)
+        return getattr(self.read(), attribute)
+
+
+def _late(function: Callable[..., Any], swapped: bool) -> Callable[..., Any]:
+    def run(self: Late, *args: Any) -> Any:
+        return function(*args, self.read()) if swapped else function(self.read(), *args)
+
+    return run
+
+
+for _name in "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift".split():
+    _plain = _name.rstrip("_")
+    setattr(Late, f"__{_plain}__", _late(getattr(operator, _name), False))
+    setattr(Late, f"__r{_plain}__", _late(getattr(operator, _name), True))
+for _name in ("neg", "pos", "abs", "invert", "getitem", "contains", "index", "lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Late, f"__{_name}__", _late(getattr(operator, _name), False))
+for _function in (bool, len, iter, int, float, str):
+    setattr(Late, f"__{_function.__name__}__", _late(_function, False))
+
+
+class Conditional(Late):
     """A value that ``name`` has where the tensor ``defined`` is true."""
 
     def __init__(self, name: str, value: Any, defined: Any, where: str) -> None:
@@ -29,7 +62,7 @@ class Conditional:
         return self.value
 
 
-class Unusable:
+class Unusable(Late):
     """The value of ``name`` behind the statement at ``where``, whose ways leave values that do not go together."""
 
     def __init__(self, name: str, reason: str, where: str) -> None:

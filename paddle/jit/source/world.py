@@ -14,11 +14,13 @@ from types import CellType
 from typing import TYPE_CHECKING, Any
 
 from umiak.core.context import current
+from umiak.runtime import regions
 
 if TYPE_CHECKING:
     from paddle.jit.source.places import Place
 
-_OWN = str(Path(__file__).parent)
+OWN = str(Path(__file__).parent)  # files of the helpers
+HELPER_FILES = OWN, regions.__file__  # and of what stands between the frames of user's code that they call
 
 
 class _Absent:
@@ -35,11 +37,12 @@ class World:
     """Python's own."""
 
     is_simulated = False
+    keeps_layers = False  # whether layers get back the attributes that they had
 
     def location(self) -> tuple[str, int, str]:
         """Return file, line and function of the rewritten code that has called a helper."""
         frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_code.co_filename.startswith(_OWN):
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(HELPER_FILES):
             frame = frame.f_back
         return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
