@@ -14,6 +14,7 @@ from umiak.core.stream import Event, Stream
 from umiak.core.tensor import Tensor, empty
 
 CPU = Place("cpu")
+_unused: dict[Place, list[Stream]] = {}  # streams that no CopyStreams has any more: a device has a limited number
 
 
 class PendingCopy:
@@ -50,6 +51,8 @@ class CopyStreams:
         for copy in self.pending:
             with contextlib.suppress(RuntimeError):  # whoever waits for a copy is told; here memory waits for its end
                 copy.wait()
+        for device, queue in self.queues.items():
+            _unused.setdefault(device, []).append(queue)
 
     def start(self, target: Tensor, source: Tensor) -> PendingCopy:
         """Hand in the copy of a contiguous tensor to a contiguous one of the same shape and dtype.
@@ -65,9 +68,12 @@ class CopyStreams:
             return PendingCopy(None, there, (target, source))
         device = here if access(there) == ACCESS_HOST else there
         if device not in self.queues:
-            self.queues[device] = streams.new_stream(device.index)
+            unused = _unused.get(device)
+            self.queues[device] = unused.pop() if unused else streams.new_stream(device.index)
         queue = self.queues[device]
         queue.wait(transfer.current_stream(device).record())
+        if device is here:
+            source.storage.come_after_users(queue.id)
         with transfer.unawaited() if get(device).is_pinned(source) else contextlib.nullcontext():
             if not get(device).copy(Buffer(target), Buffer(source), queue.id):
                 transfer.copy(target, source)

@@ -23,7 +23,11 @@ class Upstream(Exception):
 
 
 class LateFailures:
-    """Failures of one stream that were not told yet. ``place`` is the name of the stream's place. Not thread-safe."""
+    """Failures of one stream that were not told yet. ``place`` is the name of the stream's place.
+
+    Used under one lock of all queues whose work may wait for each other's: a check asks those that its work has waited
+    for. A queue that is handed work may ask, too, so nobody waits for a queue's own lock while having that one.
+    """
 
     def __init__(self, place: str) -> None:
         self.place = place

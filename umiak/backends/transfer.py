@@ -15,7 +15,7 @@ from umiak.core import eager
 from umiak.core.buffer import Buffer, access
 from umiak.core.context import current, no_grad_guard
 from umiak.core.place import Place
-from umiak.core.storage import ACCESS_HOST, ACCESS_NOTHING, Storage
+from umiak.core.storage import ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING
 from umiak.core.stream import Stream, stream
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.places import parse_place
@@ -69,7 +69,7 @@ def copy(target: Tensor, source: Tensor) -> None:
     if access(there) == access(here) == ACCESS_HOST:
         np.copyto(Buffer(target).host_bytes(), Buffer(source).host_bytes())
     elif access(there) == ACCESS_HOST:
-        _wait_for_users(source.storage, current_stream(here))
+        source.storage.come_after_users(current_stream(here).id)
         queue = _queued(target, source, here)
         if queue is None:
             _refuse(target, source, here)
@@ -92,12 +92,6 @@ def copy(target: Tensor, source: Tensor) -> None:
         target.storage.use_on_stream(after.id)
 
 
-def _wait_for_users(storage: Storage, queue: Stream) -> None:
-    """Let later work of a stream wait for the streams that a storage is known to be used on."""
-    for id in {storage.stream, *storage.later_streams} - {queue.id}:
-        queue.wait(stream(storage.place, id).record())
-
-
 def _queued(target: Tensor, source: Tensor, device: Place) -> Stream | None:
     """The stream of a device that has got the copy; None where its backend cannot make it."""
     queue = current_stream(device)
@@ -115,6 +109,8 @@ def moved(x: Tensor, place: Place) -> Tensor:
     """The elements on ``place``, contiguous and without history."""
     with no_grad_guard():
         if not x.is_contiguous():
+            if access(x.place) == ACCESS_DEVICE and access(place) == ACCESS_HOST:
+                x.storage.come_after_users(current_stream(x.place).id)
             x = eager.apply_plain(_COPY, (x.detach(),))
         out = empty(tuple(x.shape), x.dtype, place)
         copy(out, x)

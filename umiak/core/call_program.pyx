@@ -337,6 +337,7 @@ cdef class CallProgram(TensorProgram):
             elif (
                 own and Py_REFCNT(values[k]) > 2 or Py_REFCNT(<PyObject*>t.storage) > 1 or t.storage.allocator is None
                 or t.storage.pins or t.counter is not None or t.offset
+                or t.storage.stream != ctx.stream[t.storage.place]      # whose own stream may still read it
                 or t.storage.nbytes != bytes_of(t.key & K_DTYPE_MASK, t.numel)
             ):
                 continue

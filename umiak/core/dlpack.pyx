@@ -11,7 +11,7 @@ from umiak.core.dlpack_managed cimport (
 )
 from umiak.core.place cimport Place
 from umiak.core.storage cimport ACCESS_DEVICE, place_access, resident
-from umiak.core.stream cimport get_stream, stream_handle, stream_state
+from umiak.core.stream cimport stream_handle, stream_state
 from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
@@ -89,7 +89,7 @@ cdef int order(Tensor t, dl_device_t device, object stream) except -1:
             raise BufferError(f"[__dlpack__] requires stream=None for memory of the host, got {stream!r}")
     elif stream != -1:
         # The consumer's stream is a handle of its own driver: all it may rely on is that our work is done.
-        get_stream(t.storage.place, t.storage.stream).synchronize()
+        t.storage.wait_for_users()
     return 0
 
 
@@ -106,11 +106,11 @@ def dlpack(Tensor self not None, stream=None, max_version=None, dl_device=None, 
             t = placed(t, wanted, (device.type, device.id), copy)
             device_of(t, &device)
             own = True
-    order(t, device, stream)
     if copy and not own:
         resident(t.storage)
         t = tensor_from_numpy(operand_array(t), t.storage.place, SHARE_NEVER) if device.type == DL_CPU else moved(t, t.storage.place)
         own = True
+    order(t, device, stream)                           # behind the copy, too
     if max_version is not None and pair_of(max_version, "max_version")[0] >= DL_MAJOR:
         return versioned(export_new(t, FLAG_COPIED if own else 0))
     return unversioned(export_old(t))

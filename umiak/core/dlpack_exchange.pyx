@@ -12,7 +12,7 @@ from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dlpack_abi cimport *
 from umiak.core.dlpack_managed cimport COPY_IF_NEEDED, check_export, describe, dtype_of, export_new, import_new, place_of
 from umiak.core.place cimport Place
-from umiak.core.storage cimport ACCESS_HOST, place_access
+from umiak.core.storage cimport ACCESS_HOST, place_access, use_on_stream
 from umiak.core.stream cimport stream_handle, stream_state
 from umiak.core.tensor cimport *
 
@@ -21,6 +21,8 @@ cdef Tensor exported(void* o):
         raise TypeError(f"[__dlpack_c_exchange_api__] requires a Tensor, got {type(<object>o).__name__}")
     cdef Tensor t = <Tensor><object>o
     check_export(t)
+    # Whoever asks launches work on the current stream.
+    use_on_stream(t.storage, (<EngineContext>context_pointer()).stream[t.storage.place])
     return t
 
 

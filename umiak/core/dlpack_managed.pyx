@@ -316,6 +316,8 @@ cdef Tensor tensor_over_record(dl_tensor* d, uint64_t flags, int copy, Storage o
         t = over_own(dtype, d, own)
     else:
         t = tensor_over(dtype, d.ndim, d.shape, d.strides, <char*>d.data + d.byte_offset, place.index, owner)
+        context = <EngineContext>context_pointer()
+        t.storage.stream = context.stream[place.index]     # the one that the producer was told of
     if reason is not None or (copy == COPY_ALWAYS and not flags & FLAG_COPIED):
         return tensor_from_numpy(operand_array(t), place.index, SHARE_NEVER) if access == ACCESS_HOST else moved(t, place.index)
     return t

@@ -22,7 +22,7 @@ from umiak.core.dispatch cimport detached_copy
 from umiak.core.dtype cimport DType, dtype_from_id
 from umiak.core.extension_abi cimport *
 from umiak.core.place cimport Place, place_from_index
-from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin
+from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin, use_on_stream
 from umiak.core.stream cimport Stream, get_stream, stream_handle
 from umiak.core.tensor cimport *
 
@@ -190,6 +190,8 @@ cdef int host_describe(umiak_tensor* x, umiak_tensor_info* info) noexcept with g
             info.device_id = place.device_id
         if t.numel and place_access(t.storage.place) != ACCESS_NOTHING:
             info.data = tensor_data(t)
+            # Kernels of the library go to the current stream.
+            use_on_stream(t.storage, (<EngineContext>context_pointer()).stream[t.storage.place])
         return 0
     except BaseException as error:
         keep_error(error)

@@ -1,6 +1,7 @@
 # cython: language_level=3, binding=False
 """``.grad`` of leaves: contributions are added, cleared gradients are made when they are looked at, sinks take them instead."""
 from cpython.object cimport PyObject
+from libc.stdint cimport int64_t
 from libc.string cimport memcmp
 
 from umiak.core.eager import apply
@@ -39,6 +40,7 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
     cdef Tensor old
     cdef Operand xs[2]
     cdef PyObject* into[2]
+    cdef int64_t stream
     # References: the caller's and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
     # Selected rows are taken likewise: their own values are the tensor.
     cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK \
@@ -58,6 +60,15 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
             return 0
         old = <Tensor?>leaf.held_grad
         leaf.held_grad = None
+        if old.storage is not None:
+            stream = (<EngineContext>context_pointer()).stream[old.storage.place]
+            if old.storage.stream != stream or old.storage.later is not None:
+                # Who has made the sum so far, or read it, may have used another stream.
+                try:
+                    old.storage.come_after_users(stream)
+                except BaseException:
+                    leaf.held_grad = old
+                    raise
         if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 1 and old.ndim == g.ndim \
                 and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
             xs[0].t = <PyObject*>old

@@ -5,7 +5,7 @@ from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
 from umiak.core.context cimport EngineContext, context_pointer
-from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, stream_state, ticket_done, wait_ticket
+from umiak.core.stream cimport RUNNING, STREAM_PLACES, get_stream, mark_opened, open_place, record_ticket, stream_idle, stream_state, ticket_done, wait_ticket
 from umiak.core.stream import place_name
 from umiak.util.errors import called
 
@@ -104,6 +104,22 @@ cdef class Storage:
     def use_on_stream(self, int64_t stream):
         """Tell that work on ``stream`` uses this memory: when freed, it waits for that work."""
         use_on_stream(self, stream)
+
+    def come_after_users(self, int64_t stream):
+        """Let later work of a stream wait for the others that are known to use this memory. The host does not wait."""
+        if self.stream != stream:
+            get_stream(self.place, stream).wait(get_stream(self.place, self.stream).record())
+        if self.later is not None:
+            for other in tuple(self.later):             # a wait may let other threads run
+                if other != stream:
+                    get_stream(self.place, stream).wait(get_stream(self.place, other).record())
+
+    def wait_for_users(self):
+        """Let the host wait for all streams that are known to use this memory."""
+        get_stream(self.place, self.stream).synchronize()
+        if self.later is not None:
+            for other in tuple(self.later):
+                get_stream(self.place, other).synchronize()
 
     def relocate(self):
         """Move to other memory of the same allocator (as defragmenting does)."""

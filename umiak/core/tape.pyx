@@ -166,6 +166,9 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
         t = <Tensor?><object>roots[i]
         refresh_if_view(t)
         check_start(t, <object>grads[i])
+        # What the run reads was made before its roots were, on whichever streams.
+        if t.storage is not None and (t.storage.stream != ctx.stream[t.storage.place] or t.storage.later is not None):
+            t.storage.come_after_users(ctx.stream[t.storage.place])
     # Gradients are neither cast nor recorded, except that create_graph records them.
     ctx.plan_mode = (modes & ~<uint64_t>(AMP_MASK | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1

@@ -7,7 +7,7 @@ point they were at when it was freed. Everything runs under the GIL.
 """
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
 from umiak.core.storage cimport ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING, Allocator, Storage, move_to, out_of_memory
@@ -223,6 +223,16 @@ cdef class DeviceSource(Source):
 
 # ---- the allocator
 
+cdef void postpone(CachingAllocator a, Pending* p) noexcept:
+    """Put a freed block behind those that wait for other streams."""
+    p.next = NULL
+    if a.last == NULL:
+        a.first = p
+    else:
+        a.last.next = p
+    a.last = p
+
+
 cdef class CachingAllocator(Allocator):
     """Keeps freed blocks for reuse. Policy in the module's docstring; figures in :meth:`stats`."""
 
@@ -396,13 +406,8 @@ cdef class CachingAllocator(Allocator):
     cdef int defer(self, Storage s) except -1:
         """Queue a freed block until other streams are done with it; 0 if they are."""
         cdef Pending* p
-        cdef int n = 0
         cdef int64_t stream
-        for stream in s.later:
-            n += not stream_idle(self.place, stream)
-        if n == 0:
-            return 0
-        p = <Pending*>malloc(sizeof(Pending) + 2 * n * sizeof(int64_t))
+        p = <Pending*>malloc(sizeof(Pending) + 2 * len(s.later) * sizeof(int64_t))
         if p == NULL:
             raise MemoryError()
         p.tickets = <int64_t*>(p + 1)
@@ -416,51 +421,59 @@ cdef class CachingAllocator(Allocator):
         except BaseException:
             free(p)
             raise
-        p.next = NULL
+        if p.n == 0:
+            free(p)
+            return 0
         p.data = s.data
         p.size_class = <int32_t>s.handle
         p.stream = <int32_t>s.stream
-        if self.last == NULL:
-            self.first = p
-        else:
-            self.last.next = p
-        self.last = p
+        postpone(self, p)
         return 1
 
     cdef int collect(self) except -1:
         """Take back blocks whose last users are done."""
-        cdef Pending** link = &self.first
+        # To ask a stream may end work that frees other blocks, and let other threads run: what is gone through is out of their reach.
+        cdef Pending* rest = self.first
         cdef Pending* p
-        self.last = NULL
-        while link[0] != NULL:
-            p = link[0]
-            while p.n and ticket_done(self.place, p.tickets[2 * p.n - 2], p.tickets[2 * p.n - 1]):
-                p.n -= 1
-            if p.n:
-                self.last = p
-                link = &p.next
-            else:
-                link[0] = p.next
-                self.pending -= SIZES[p.size_class]
-                self.keep(self.bins[p.stream] + p.size_class, p.size_class, p.data)
-                free(p)
+        self.first = self.last = NULL
+        try:
+            while rest != NULL:
+                p = rest
+                while p.n and ticket_done(self.place, p.tickets[2 * p.n - 2], p.tickets[2 * p.n - 1]):
+                    p.n -= 1
+                rest = p.next
+                if p.n:
+                    postpone(self, p)
+                else:
+                    self.pending -= SIZES[p.size_class]
+                    self.keep(self.bins[p.stream] + p.size_class, p.size_class, p.data)
+                    free(p)
+        finally:
+            while rest != NULL:
+                p = rest
+                rest = p.next
+                postpone(self, p)
         return 0
 
     cdef int64_t drop_cached(self, int64_t smallest) except -1:
         """Give cached blocks of at least ``smallest`` bytes back to the source, where their stream is idle."""
         cdef int i, c, start = umiak_size_class(smallest) if smallest > 0 else 0
         cdef int64_t before = self.reserved
-        cdef Bin* bin
+        cdef Bin[CLASS_COUNT] idle
         for i in range(MAX_STREAMS):
             if self.bins[i] == NULL or not stream_idle(self.place, i):
                 continue
+            # While the source gets blocks other threads may run, and put more here that work in flight uses.
+            memcpy(idle, self.bins[i], sizeof(idle))
+            memset(self.bins[i] + start, 0, (CLASS_COUNT - start) * sizeof(Bin))
             for c in range(start, CLASS_COUNT):
-                bin = self.bins[i] + c
-                while bin.n:
-                    bin.n -= 1
-                    if c >= LARGE_CLASS:
-                        self.cached_large -= SIZES[c]
-                    self.give_raw(bin.items[bin.n], c)
+                if c >= LARGE_CLASS:
+                    self.cached_large -= idle[c].n * SIZES[c]
+            for c in range(start, CLASS_COUNT):
+                while idle[c].n:
+                    idle[c].n -= 1
+                    self.give_raw(idle[c].items[idle[c].n], c)
+                free(idle[c].items)
         return before - self.reserved
 
     cdef int relocate(self, Storage s) except -1:

@@ -15,6 +15,7 @@ from umiak.core.array import from_numpy, to_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.eager import apply
+from umiak.core.place import Place
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops.base import LocalShard, Op, Saved
@@ -313,9 +314,10 @@ def once(shard: LocalShard, x: Any, *factors: str) -> Any:
 
 
 def computed(function: Callable, *arrays: Any, **attributes: Any) -> tuple[np.ndarray, ...]:
-    """Call the function of an op on arrays (or None): samples of a gradient need results of the forward call."""
+    """Call the function of an op on arrays (or None), on the host: samples of a gradient need results of the forward
+    call."""
     with no_grad_guard():
-        results = function(*(None if x is None else from_numpy(x) for x in arrays), **attributes)
+        results = function(*(None if x is None else from_numpy(x, Place("cpu")) for x in arrays), **attributes)
     return tuple(np.array(to_numpy(y)) for y in results)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -134,3 +135,28 @@ def test_a_failure_of_another_stream_follows_its_event(device):
             side.synchronize()
     with pytest.raises(RuntimeError, match="take"):
         main.synchronize()
+
+
+def test_threads_may_wait_for_streams_that_ask_each_other(device, opencl):
+    """Checks of work ask the queues of the streams that it has waited for."""
+    import pyopencl as cl
+
+    owner = opencl.backend.device(device)
+    queues, both = [owner.queue(i) for i in (1, 2)], threading.Barrier(2)
+
+    def asking(other):
+        def check():
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.3)  # each thread is within a check, if both can be
+            other.poll()
+
+        return check
+
+    for queue, other in zip(queues, reversed(queues), strict=True):
+        queue.put("work", cl.enqueue_marker, asking(other))
+    waiting = [threading.Thread(target=stream.stream(device.index, i).synchronize, daemon=True) for i in (1, 2)]
+    for thread in waiting:
+        thread.start()
+    for thread in waiting:
+        thread.join(30)
+        assert not thread.is_alive(), "they wait for each other"

@@ -89,7 +89,7 @@ class Queue:
 
     def poll(self) -> int:
         """The last ticket up to which all is done, well or not."""
-        with self.lock:
+        with self.device.finishing:
             self.flush()
             while self.work:
                 status = self.work[0].event.command_execution_status
@@ -108,11 +108,8 @@ class Queue:
 
     def event(self, ticket: int) -> cl.Event | None:
         """The event behind which all up to a ticket is done; None where it is already."""
-        with self.lock:
-            for x in self.work:
-                if x.ticket >= ticket:
-                    return x.event
-        return None
+        with self.device.finishing:
+            return next((x.event for x in list(self.work) if x.ticket >= ticket), None)
 
     def wait(self, ticket: int) -> None:
         if self.poll() >= ticket:
@@ -125,7 +122,7 @@ class Queue:
             self.commands.finish()
 
     def failure_before(self, ticket: int) -> BaseException | None:
-        with self.lock:
+        with self.device.finishing:
             return self.failures.before(ticket)
 
 
@@ -146,6 +143,7 @@ class Device(QueueDriver):
         self.queues: dict[int, Queue] = {}
         self.records = False
         self.lock = threading.RLock()
+        self.finishing = threading.RLock()  # of its queues, see LateFailures
 
     @property
     def place(self) -> Place:
@@ -161,7 +159,8 @@ class Device(QueueDriver):
         """Begin or end to record the commands of all streams; those that were, by stream."""
         with self.lock:
             self.records = on
-            return {id: queue.record(on) for id, queue in self.queues.items()}
+            queues = list(self.queues.items())
+        return {id: queue.record(on) for id, queue in queues}
 
     # --- the driver of its streams ---
 
@@ -190,9 +189,8 @@ class Device(QueueDriver):
         self.queue(id).put("wait", lambda q: cl.enqueue_barrier(q, wait_for=waited), check)
 
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
-        queue = self.queue(id)
-        with queue.lock:
-            return queue.failures.take()
+        with self.finishing:
+            return self.queue(id).failures.take()
 
 
 INTERPRETERS = ("Oclgrind",)  # they check all that is done, and take their time

@@ -27,7 +27,7 @@ class Memory:
         self.context = context
         self.limit, self.largest = device.global_mem_size, device.max_mem_alloc_size
         self.queue = cl.CommandQueue(context, device)  # for what is done when the call returns
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # what is collected meanwhile may use memory
         self.starts: list[int] = []
         self.buffers: list[cl.Buffer] = []
         self.end = FIRST

@@ -1,18 +1,20 @@
 """A CUDA driver without a device: it checks the order of calls and lifetimes, and does its work on the processor.
 
 Memory of its devices is memory of this process; addresses are moved by ``TAG``, so that a host which reads one faults.
-Streams run nothing before somebody waits, unless ``lazy`` is off. What a driver would take and a program should not do
-raises :class:`Violation`: use after free, memory freed under work that uses it, events asked before they are recorded,
-modules unloaded in use, calls without a current context.
+Streams run nothing before somebody waits, unless ``lazy`` is off, or in random order within ``shuffled``.
+What a driver would take and a program should not do raises :class:`Violation`: use after free, memory freed under work
+that uses it, events asked before they are recorded, modules unloaded in use, calls without a current context.
 """
 
 from __future__ import annotations
 
 import ctypes
+import random
 import re
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,6 +79,7 @@ class Work:
     uses: tuple[int, ...] = ()
     module: int = 0
     kernel: tuple | None = None  # function, grid, threads, shared, arguments
+    ready: Callable[[], bool] = lambda: True  # of a wait: whether it is over
 
 
 @dataclass
@@ -133,6 +136,7 @@ class RecordingDriver:
     ) -> None:
         self.count, self.memory, self.capability, self.version = devices, memory, capability, version
         self.execute, self.lazy = execute, lazy
+        self.order: random.Random | None = None  # that says which stream goes on
         self.lock = threading.RLock()
         self.current = threading.local()
         self.retained = [0] * devices
@@ -218,16 +222,47 @@ class RecordingDriver:
             stream.work.append(work)
             if not self.lazy:
                 self.advance(number)
+            elif self.order is not None:
+                self.shuffle(self.order)
 
     def advance(self, number: int, until: Callable[[], bool] = lambda: False) -> None:
         """Do the work of a stream, up to a condition."""
         with self.lock:
             stream = self.streams[number]
             while stream.work and not until():
-                work = stream.work.popleft()
-                for address in work.uses:
-                    self.find(address)
-                work.run()
+                if self.order is not None:
+                    self.shuffle(self.order)
+                if stream.work:
+                    self.step(stream)
+
+    def step(self, stream: Stream) -> None:
+        work = stream.work[0]
+        for address in work.uses:
+            self.find(address)
+        work.run()
+        # A wait lets others run, and these perhaps this one.
+        if stream.work and stream.work[0] is work:
+            stream.work.popleft()
+
+    def shuffle(self, r: random.Random) -> None:
+        """Have some streams that could go on do so, perhaps."""
+        while r.random() < 0.4:
+            able = [s for s in self.streams.values() if s.work and s.work[0].ready()]
+            if not able:
+                return
+            stream = r.choice(able)
+            for _ in range(r.choice((1, 1, 2, 8))):
+                if stream.work and stream.work[0].ready():
+                    self.step(stream)
+
+    @contextmanager
+    def shuffled(self, r: random.Random) -> Iterator[None]:
+        """Streams go on when they like, as ``r`` draws it."""
+        self.order = r
+        try:
+            yield
+        finally:
+            self.order = None
 
     def unsupported(self, stream: Stream, call: str) -> None:
         """Some calls end a capture."""
@@ -453,7 +488,7 @@ class RecordingDriver:
                 self.advance(waited.stream, lambda: waited.done >= ticket)
             require(waited.done >= ticket, "streams wait for each other")
 
-        self.put(stream, Work("cuStreamWaitEvent", run))
+        self.put(stream, Work("cuStreamWaitEvent", run, ready=lambda: waited.done >= ticket))
 
     def event_create(self, timing: bool = False) -> int:
         current = self.called("cuEventCreate")

@@ -50,6 +50,20 @@ def test_calls_launch_a_graph_and_nothing_else(device, cuda, graph):
         np.testing.assert_array_equal(array.host_values(y), expected)
 
 
+def test_a_graph_that_goes_within_the_capture_of_another_leaves_it_alone(device, cuda, graph):
+    x = from_numpy(X, device)
+    former = graph(lambda x: F.mul(x, 3.0), x)
+
+    def function(x):
+        y = F.add(x, 1.0)
+        former.close()  # as it may be collected
+        assert cuda.device(device).recording is not None
+        return F.mul(y, 2.0)
+
+    captured = graph(function, x)
+    np.testing.assert_array_equal(array.host_values(captured(x)), 2 * X + 2)
+
+
 def test_memory_of_a_graph_is_its_own(device, graph):
     """What others allocate and free meanwhile does not disturb it, nor emptying caches."""
     from umiak import memory

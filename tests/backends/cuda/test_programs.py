@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 import paddle
+from tests.support.programs import traced
+from umiak import ops as F
 from umiak.backends.cuda import programs
 from umiak.core import inplace
+from umiak.runtime.executor import Executor
 
 
 @pytest.fixture
@@ -112,6 +115,67 @@ def test_results_are_tensors_of_their_own(device, cuda, forms):
         expected = [function.dygraph_function(paddle.to_tensor(X * k)).numpy() for k in range(1, 6)]
     for y, e in zip(results, expected, strict=True):
         np.testing.assert_allclose(y.numpy(), e, rtol=1e-6)
+
+
+@pytest.fixture
+def replayed(device, forms):
+    """A function of one tensor whose calls are graphs, and its definition in NumPy."""
+    function = paddle.jit.to_static(lambda x: (paddle.nn.functional.softmax(x, 1) + 1.0) @ x.t())
+    for k in range(4):
+        function(paddle.full([2, 3], float(k)))
+    assert forms()[0].recording is not None
+
+    def expected(x):
+        e = np.exp(x - x.max(1, keepdims=True))
+        return (e / e.sum(1, keepdims=True) + 1) @ x.T
+
+    return function, expected
+
+
+A, B = (np.arange(6, dtype=np.float32).reshape(2, 3) * k for k in (0.5, -0.25))
+
+
+def test_a_call_on_another_stream_leaves_earlier_results_alone(device, replayed):
+    function, expected = replayed
+    a, b = paddle.to_tensor(A), paddle.to_tensor(B)
+    one, two = paddle.device.Stream(), paddle.device.Stream()
+    paddle.device.synchronize()
+    with paddle.device.stream_guard(one):
+        first = function(a)
+    with paddle.device.stream_guard(two):
+        second = function(b)
+    two.synchronize()  # before anybody has waited for the first
+    np.testing.assert_allclose(second.numpy(), expected(B), rtol=1e-5)
+    np.testing.assert_allclose(first.numpy(), expected(A), rtol=1e-5)
+
+
+def test_an_argument_of_another_stream_may_be_dropped(device, replayed):
+    function, expected = replayed
+    one, two = paddle.device.Stream(), paddle.device.Stream()
+    with paddle.device.stream_guard(one):
+        a = paddle.to_tensor(A) * 1.0
+    two.wait_stream(one)
+    with paddle.device.stream_guard(two):
+        result = function(a)
+    with paddle.device.stream_guard(one):
+        del a
+        others = [paddle.zeros([2, 3]) for _ in range(4)]
+        one.synchronize()  # before the call is done
+    np.testing.assert_allclose(result.numpy(), expected(A), rtol=1e-5)
+    del others
+
+
+def test_memory_that_is_given_up_is_written_to_on_its_own_stream_alone(device):
+    x = paddle.to_tensor(A)
+    executor = Executor(traced(lambda x: F.exp(F.mul(x, x)), x, dynamic=()), donate=[0])
+    with paddle.device.stream_guard(paddle.device.Stream()):
+        (y,) = executor(x)
+    assert y.data_ptr() != x.data_ptr(), "work of its own stream may still read it"
+    (y,) = executor(x)
+    assert y.data_ptr() != x.data_ptr(), "work of the other one, too"
+    x = paddle.to_tensor(A)
+    (y,) = executor(x)
+    assert y.data_ptr() == x.data_ptr()
 
 
 def test_memory_of_a_recording_is_used_by_nobody_else(device, cuda, forms):

@@ -5,7 +5,8 @@ Streams of the recording driver run nothing before somebody waits.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import threading
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -167,3 +168,26 @@ def test_native_handles_are_the_drivers_streams(device, cuda):
     main = stream.stream(device.index, 0)
     assert main.handle in cuda.driver.streams
     assert main.handle != stream.stream(device.index, 1).handle
+
+
+def test_threads_may_wait_for_streams_that_ask_each_other(device, cuda):
+    """Checks of work ask the queues of the streams that it has waited for."""
+    owner = cuda.device(device)
+    queues, both = [owner.queue(i) for i in (1, 2)], threading.Barrier(2)
+
+    def asking(other):
+        def check():
+            with suppress(threading.BrokenBarrierError):
+                both.wait(0.3)  # each thread is within a check, if both can be
+            other.poll()
+
+        return check
+
+    for queue, other in zip(queues, reversed(queues), strict=True):
+        queue.put("work", lambda handle: None, asking(other))
+    waiting = [threading.Thread(target=stream.stream(device.index, i).synchronize, daemon=True) for i in (1, 2)]
+    for thread in waiting:
+        thread.start()
+    for thread in waiting:
+        thread.join(30)
+        assert not thread.is_alive(), "they wait for each other"

@@ -40,6 +40,7 @@ THREADS = 256  # of a block, for kernels of the loop IR
 MAPPED = flags.define(
     "cuda_mapped_memory", False, "memory of CUDA devices is mapped to reserved addresses; read at a device's first use"
 )
+FINISHING = threading.RLock()  # of all queues, see LateFailures: streams wait for those of other devices, too
 DEVICES: weakref.WeakValueDictionary[int, Device] = weakref.WeakValueDictionary()  # by index of the place
 
 _EACH = "work of CUDA devices is done when the call that hands it in returns; what fails, fails there"
@@ -175,6 +176,9 @@ class Queue(Line):
         with self.lock:  # tickets are in the order of the work
             self.device.enter()
             enqueue(self.handle)
+            if self.capture is None and (check is not None or done is not None):
+                # First of all: whoever finishes what has a ticket finishes this, too.
+                self.pending.append(Pending(self.stream.submitted + 1, name, check, done))
             ticket = self.stream.submit()
             if self.capture is not None:
                 # What the work uses stays as it is: the graph will use it again.
@@ -182,8 +186,6 @@ class Queue(Line):
                 self.capture.keep.append(done)
                 if check is not None:
                     self.capture.pending.append((name, check))
-            elif check is not None or done is not None:
-                self.pending.append(Pending(ticket, name, check, done))
         if (EACH[0].value or EACH[1].value) and self.capture is None:
             self.stream.synchronize()
         return ticket
@@ -200,7 +202,7 @@ class Queue(Line):
 
     def poll(self) -> int:
         """The last ticket up to which all is done, well or not."""
-        with self.lock:
+        with FINISHING:
             try:
                 if self.device.lost is not None:
                     raise self.device.lost
@@ -236,7 +238,7 @@ class Queue(Line):
 
     def event(self, ticket: int) -> int:
         """The event behind which all up to a ticket is done; 0 where it is already."""
-        with self.lock:
+        with FINISHING:
             if ticket > self.marked:
                 self.refuse_waiting()
             if self.poll() >= ticket:
@@ -259,7 +261,7 @@ class Queue(Line):
             try:
                 self.device.enter().event_synchronize(event)
             except CudaError as error:
-                with self.lock:
+                with FINISHING:
                     self.lose(error)
 
 
@@ -405,9 +407,8 @@ class Device(QueueDriver):
         self.queue(id).put("wait", enqueue, check)
 
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
-        queue = self.queue(id)
-        with queue.lock:
-            return queue.failures.take()
+        with FINISHING:
+            return self.queue(id).failures.take()
 
     def native_handle(self, id: int) -> int:
         queue = self.queue(id)

@@ -199,7 +199,7 @@ class PinnedBlocks:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # what is collected meanwhile may give a block back
         self.free: dict[int, list[int]] = {}  # addresses by size
 
     def take(self, nbytes: int) -> tuple[int, int]:
@@ -226,13 +226,14 @@ class PinnedBlocks:
     @classmethod
     def holds(cls, address: int) -> bool:
         """Return whether an address is one of a tensor's in such memory."""
-        return any(b <= address < b + n for b, n in cls.lent.items())
+        # A copy: tensors of other threads, and such as are collected meanwhile, come and go.
+        return any(b <= address < b + n for b, n in cls.lent.copy().items())
 
     def trim(self) -> None:
         """Give all that is unused back to the system."""
         with self.lock:
-            addresses = [a for kept in self.free.values() for a in kept]
-            self.free.clear()
+            free, self.free = self.free, {}
+            addresses = [a for kept in free.values() for a in kept]
         for address in addresses:
             self.device.enter().mem_free_host(address)
 

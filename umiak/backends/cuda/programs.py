@@ -214,7 +214,7 @@ class Form:
         self.given: list[Tensor] = list(inputs)
         for i in self.moving:
             self.given[i] = empty(tuple(inputs[i].shape), inputs[i].dtype, place)
-        self.fetch(inputs)
+        self.fetch(recording, inputs)
         # Memory of fixed inputs alone may become that of results. Where graphs are launched before the whole is
         # recorded, and what follows may still be refused, nothing is overwritten.
         given_up = bytes(
@@ -255,10 +255,11 @@ class Form:
         self.fixed = [None if i in self.moving else x.storage for i, x in enumerate(inputs)]
         self.words, self.registers = list(words), registers
 
-    def fetch(self, inputs: Sequence[Tensor]) -> None:
+    def fetch(self, recording: GraphSequence, inputs: Sequence[Tensor]) -> None:
         """Copy the inputs that are other tensors at each run to where the graphs read them."""
         for i in self.moving:
             copies.copy(self.device, Buffer(self.given[i]), Buffer(inputs[i]))
+            inputs[i].storage.use_on_stream(recording.outer)  # which comes after the recording's stream
 
     def results(self, inputs: Sequence[Tensor]) -> list[Any]:
         """Inputs that were written to, and copies of what a run made, since the next one writes over it."""
@@ -314,7 +315,7 @@ class Form:
     def replay(self, inputs: list[Tensor], donation: bytes | None) -> list[Any]:
         assert self.recording is not None
         with self.recording.entered():
-            self.fetch(inputs)
+            self.fetch(self.recording, inputs)
             self.recording.play()
         results = self.results(inputs)
         written = {id(x) for x in results}

@@ -101,7 +101,8 @@ class GraphSequence:
 
     def abandon(self) -> None:
         """Drop what was recorded since the last graph."""
-        self.device.recording = None
+        if self.device.recording is self:  # not another one, in which this is collected
+            self.device.recording = None
         capture, self.queue.capture = self.queue.capture, None
         if capture is None:
             return
@@ -125,7 +126,9 @@ class GraphSequence:
     def entered(self) -> Iterator[None]:
         """Hand work to the recording's stream, in the order of the current one, while no other thread does."""
         with LOCK:
-            self.outer = current().get_stream(self.place)
+            before, self.outer = self.outer, current().get_stream(self.place)
+            if before != self.outer:  # which may still read what the graphs have written for it
+                stream.stream(self.place.index, self.stream).wait(stream.stream(self.place.index, before).record())
             with on_stream(self.place, self.stream):
                 try:
                     yield

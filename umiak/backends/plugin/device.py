@@ -22,6 +22,7 @@ class PluginDevice(QueueDriver):
         self.c_device = library.device(id)
         self.pointer = byref(self.c_device)
         self.lock = threading.RLock()
+        self.finishing = threading.RLock()  # of its queues, see LateFailures
         self.queues: dict[int, Queue] = {}
         self.idle_events: list[Any] = []
         if library.has("init_device"):
@@ -103,9 +104,8 @@ class PluginDevice(QueueDriver):
         self.queue(id).put("wait", submit, check, before)
 
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
-        queue = self.queue(id)
-        with queue.lock:
-            return queue.failures.take()
+        with self.finishing:
+            return self.queue(id).failures.take()
 
     def native_handle(self, id: int) -> int:
         handle = self.queue(id).handle

@@ -86,7 +86,7 @@ class Queue:
 
     def poll(self) -> int:
         """The last ticket up to which all is done, well or not."""
-        with self.lock:
+        with self.device.finishing:
             while self.work:
                 outcome = self.outcome(self.work[0].mark)
                 if outcome is False:
@@ -99,12 +99,12 @@ class Queue:
             self.failures.add(done.ticket, done.name, outcome)
         elif done.check is not None:
             self.failures.check(done.ticket, done.name, done.check)
-        self.completed = done.ticket
+        self.completed = max(self.completed, done.ticket)  # a check may ask other queues, and these this one again
 
     def mark(self, ticket: int) -> Mark | None:
         """The event behind which all up to a ticket is done; None where it is already."""
-        with self.lock:
-            return next((x.mark for x in self.work if x.ticket >= ticket), None)
+        with self.device.finishing:
+            return next((x.mark for x in list(self.work) if x.ticket >= ticket), None)
 
     def wait(self, ticket: int) -> None:
         """Wait until all up to a ticket is done, well or not; other threads go on."""
@@ -113,8 +113,8 @@ class Queue:
             if mark is None:
                 continue
             outcome = self._told("synchronize_event", mark)
-            with self.lock:
-                if not any(x.mark is mark for x in self.work):
+            with self.device.finishing:
+                if not any(x.mark is mark for x in list(self.work)):
                     continue  # another thread was first
                 while (before := self.work.popleft()).mark is not mark:
                     # It is over, too; it may have failed on its own.
