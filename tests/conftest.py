@@ -95,11 +95,13 @@ def seed(request: pytest.FixtureRequest) -> int:
     value = zlib.crc32(request.node.nodeid.encode())
     random.seed(value)
     np.random.seed(value)
-    # Not imported here: most tests need neither the public package nor the peer.
-    for name, seed_function in (("torch", "manual_seed"), ("paddle", "seed")):
-        function = getattr(sys.modules.get(name), seed_function, None)
-        if function is not None:
-            function(value)
+    # Not imported here: most tests need neither the public package nor the peer. Of PyTorch the CPU's generator alone:
+    # for other devices ``torch.manual_seed`` formats the stack, which takes most of a millisecond in each test.
+    torch, paddle = sys.modules.get("torch"), sys.modules.get("paddle")
+    if hasattr(torch, "default_generator"):
+        torch.default_generator.manual_seed(value)
+    if hasattr(paddle, "seed"):
+        paddle.seed(value)
     return value
 
 
