@@ -56,8 +56,8 @@ def scale(
     """
     need_tensor(x, "scale")
     if x.dtype.is_bool:
-        factor, shift = real_number(scale, "scale", "scale") != 0, real_number(bias, "scale", "bias") != 0
-        out = x & factor | shift if bias_after_scale else (x | shift) & factor
+        passes, sets = real_number(scale, "scale", "scale") != 0, real_number(bias, "scale", "bias") != 0
+        out = x & passes | sets if bias_after_scale else (x | sets) & passes
     elif x.dtype.is_complex:
         scale, bias = number(scale), number(bias)
         out = x * scale + bias if bias_after_scale else (x + bias) * scale

@@ -9,7 +9,7 @@ import pytest
 
 import paddle
 from tests.fuzz.epochs import draw as cases
-from tests.fuzz.epochs.check import WAYS, check, check_case, differs, judged, reduced, smaller
+from tests.fuzz.epochs.check import WAYS, check, check_case, check_mixed, differs, judged, reduced, smaller
 from tests.fuzz.epochs.draw import draw
 from tests.fuzz.epochs.parts import PARTS
 
@@ -32,11 +32,24 @@ def test_a_sample(seed, way):
     assert check(seed, Counter(), (way,)) is None
 
 
+# Found: an optimizer that looks ahead, whose counts a captured step did not go on with.
+@pytest.mark.parametrize(("seed", "way"), [(15, "captured"), (0, "eager"), (2, "captured")])
+def test_a_sample_in_mixed_precision(seed, way):
+    assert check_mixed(seed, Counter(), (way,)) is None
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, ALL, CHUNK))
 def test_all(first):
     tally: Counter[str] = Counter()
     assert not [text for seed in range(first, first + CHUNK) if (text := check(seed, tally))]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, ALL, CHUNK))
+def test_all_in_mixed_precision(first):
+    tally: Counter[str] = Counter()
+    assert not [text for seed in range(first, first + CHUNK) if (text := check_mixed(seed, tally))]
 
 
 def test_a_seed_is_a_case_of_every_kind():
@@ -63,6 +76,31 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch):
     assert text is not None
     small = reduced(0, text, ("eager",), tries=12)
     assert small.startswith("Case(") and len(small.partition("\n")[0]) <= len(text.partition("\n")[0])
+
+
+def test_a_mixed_case_is_of_every_kind():
+    drawn = [cases.draw_mixed(seed) for seed in range(200)]
+    assert {(case.level, case.narrow) for case in drawn} == {
+        ("O0", "float32"), *((level, narrow) for level in ("O1", "O2") for narrow in ("float16", "bfloat16")),
+    }  # fmt: skip
+    assert all(case.looks_ahead == (case.level == "O0") for case in drawn)
+    for field in ("scaled", "overflows", "resumes", "hooks"):
+        assert any(getattr(case, field) for case in drawn if case.level != "O0"), field
+
+
+@pytest.mark.parametrize("level", ["O1", "O2"])
+def test_planted_mistakes_of_mixed_precision_are_found(monkeypatch, level):
+    """A gradient that is not unscaled, and one that is lost."""
+    case = replace(
+        draw(0), parts=("linear", "norms"), task="squares", float64=False, freeze=("none", 0, 0), resumes=(), hooks=(),
+        scaled=True, overflows=(), level=level, narrow="bfloat16", clip="none", optimizer="SGD",
+    )  # fmt: skip
+    assert check_case(case, Counter(), ("eager",)) is None
+    with monkeypatch.context() as m:
+        m.setattr(paddle.amp.GradScaler, "_unscale", lambda self, optimizer: None)
+        assert check_case(case, Counter(), ("eager",)) is not None
+    monkeypatch.setattr(paddle, "tanh", lambda x: x.tanh().detach())
+    assert check_case(case, Counter(), ("eager",)) is not None
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.epochs.draw import Case, draw
+from tests.fuzz.epochs.draw import Case, draw, draw_mixed
 from tests.fuzz.epochs.judge import Judge
 from tests.fuzz.epochs.run import Written, model_of, start_of
 from tests.fuzz.epochs.static_run import Programs, without
 from umiak.runtime.capture import CaptureError
 
 WAYS = ("eager", "captured", "one graph", "static")
+MIXED = WAYS[:3]
 # What a second derivative of a captured function says that has written over what its gradient reads.
 NOT_KEPT = "values from before its gradient needs, and they are not kept"
-TOLERANCE = {True: 1e-6, False: 2e-3}
+TOLERANCE = {"float64": 1e-6, "float32": 2e-3, "float16": 2e-2, "bfloat16": 1.5e-1}
+# Of mixed precision: what parameters may be off, by how far they have come; and what they are rounded by.
+MOVED = {"float16": 0.1, "bfloat16": 0.4}
+ROUNDED = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 def train(case: Case, side: Any) -> list[dict[str, Any]]:
@@ -51,7 +55,9 @@ def train(case: Case, side: Any) -> list[dict[str, Any]]:
 
 def differs(case: Case, found: Sequence[dict[str, Any]], wanted: Sequence[dict[str, Any]]) -> str | None:
     """Where values are not those of the judge."""
-    tolerance = TOLERANCE[case.float64]
+    mixed = case.level != "O0"
+    start = _start(case) if mixed else {}
+    tolerance = TOLERANCE[case.narrow if mixed else "float64" if case.float64 else "float32"]
     if len(found) != len(wanted):
         return f"{len(found)} batches and evaluations, and not {len(wanted)}"
     for a, b in zip(found, wanted, strict=True):
@@ -66,9 +72,22 @@ def differs(case: Case, found: Sequence[dict[str, Any]], wanted: Sequence[dict[s
             x, y = np.asarray(x, "float64"), np.asarray(y, "float64")
             if not np.isfinite(y).all():  # of a loss that is infinite: which gradients are is of no interest
                 continue
-            if x.shape != y.shape or not np.allclose(x, y, tolerance, tolerance):
+            near, relative = tolerance, tolerance
+            if mixed:
+                near *= max(1.0, float(np.abs(y).max(initial=0)))
+            if name in start:
+                come = float(np.abs(y - start[name]).max(initial=0))
+                near, relative = MOVED[case.narrow] * come + 1e-3, ROUNDED[case.narrow] if case.level == "O2" else 0.0
+            if x.shape != y.shape or not np.allclose(x, y, relative, near):
                 return f"{b['']}: {name} is {x}, of the judge {y}"
     return None
+
+
+def _start(case: Case) -> dict[str, np.ndarray]:
+    """The values that parameters begin with."""
+    model = model_of(case)
+    named = [name for name, _ in model.named_parameters()]
+    return dict(zip(named, start_of(case, model)))
 
 
 def judged(case: Case) -> list[dict[str, Any]]:
@@ -108,11 +127,16 @@ def check(seed: int, tally: Counter[str], only: Sequence[str] = WAYS) -> str | N
     return check_case(draw(seed), tally, only)
 
 
+def check_mixed(seed: int, tally: Counter[str], only: Sequence[str] = MIXED) -> str | None:
+    """What is wrong with the training of a seed in mixed precision."""
+    return check_case(draw_mixed(seed), tally, only)
+
+
 _PLAIN = {
     "optimizer": "SGD", "decay": "none", "clip": "none", "groups": "none", "attribute": "none", "schedule": "none",
     "accumulated": 1, "clear": "default", "scaled": False, "overflows": (), "hooks": (), "averaged": "none",
     "freeze": ("none", 0, 0), "resumes": (), "evaluated": False, "shuffled": False, "drops_last": False,
-    "task": "squares", "epochs": 1, "rows": 5, "batch": 3, "captured": "step", "float64": True,
+    "task": "squares", "epochs": 1, "rows": 5, "batch": 3, "captured": "step", "looks_ahead": False,
 }  # fmt: skip
 
 
@@ -125,6 +149,8 @@ def smaller(case: Case) -> Iterator[Case]:
     for name, value in _PLAIN.items():
         if getattr(case, name) != value:
             yield replace(case, **{name: value})
+    if not case.float64 and case.level == "O0":
+        yield replace(case, float64=True)
 
 
 def kind_of(text: str) -> str:
@@ -135,7 +161,16 @@ def kind_of(text: str) -> str:
 
 def reduced(seed: int, text: str, only: Sequence[str], tries: int = 80) -> str:
     """What is wrong with a case that has nothing left out in vain."""
-    case, found = draw(seed), True
+    return _reduced(draw(seed), text, only, tries)
+
+
+def reduced_mixed(seed: int, text: str, only: Sequence[str], tries: int = 40) -> str:
+    """The same of a case in mixed precision."""
+    return _reduced(draw_mixed(seed), text, only, tries)
+
+
+def _reduced(case: Case, text: str, only: Sequence[str], tries: int) -> str:
+    found = True
     while found and tries > 0:
         found = False
         for other in smaller(case):

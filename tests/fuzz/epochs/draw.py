@@ -30,7 +30,8 @@ LEFT_WITHOUT = {  # parts that have no second derivative, or in Python go anothe
 class Case:
     """Training of one seed. ``schedule``: what, and whether each batch or each epoch is a step of it; ``freeze``: how,
     the epoch at which a part stops, and the one at which it goes on; ``overflows``: batches whose loss is infinite,
-    ``resumes``: batches after which all is saved and made anew; both count from the first of all."""
+    ``resumes``: batches after which all is saved and made anew; both count from the first of all; ``level``: of mixed
+    precision, in ``narrow``."""
 
     seed: int
     parts: tuple[str, ...]
@@ -59,6 +60,9 @@ class Case:
     shuffled: bool
     epochs: int
     captured: str
+    level: str = "O0"
+    narrow: str = "float32"
+    looks_ahead: bool = False
 
     @property
     def batches(self) -> int:
@@ -69,6 +73,29 @@ class Case:
     def updates(self, number: int) -> bool:
         """Whether gradients are applied after a batch of an epoch."""
         return (number + 1) % self.accumulated == 0 or (self.flushes and number + 1 == self.batches)
+
+
+def draw_mixed(seed: int) -> Case:
+    """The training of a seed in mixed precision, or by an optimizer that looks ahead."""
+    r, case = random.Random(f"mixed {seed}"), draw(seed)
+    if r.random() < 0.15:
+        return replace(case, looks_ahead=True, scaled=False, overflows=(), resumes=(), clear="default")
+    # Where a part chooses by numbers that it was given, rounding decides.
+    parts = tuple(p for p in case.parts if not p.startswith("selected"))
+    level = r.choice(("O1", "O1", "O2"))
+    if level == "O2" and any(p.startswith("kept") for p in parts):
+        level = "O1"  # a buffer that is assigned in float32 is not loaded into a decorated model
+    scaled = r.random() < 0.7 and not {"parameter", "result"} & set(case.hooks)
+    return replace(
+        case,
+        parts=parts if parts and not parts[0].endswith(" again") else ("linear", "norms"),
+        float64=False,
+        scaled=scaled,
+        overflows=tuple(i for i in range(case.epochs * case.batches) if scaled and r.random() < 0.15),
+        freeze=("none", 0, 0) if scaled else case.freeze,
+        level=level,
+        narrow=r.choice(("float16", "bfloat16")),
+    )
 
 
 def draw(seed: int) -> Case:

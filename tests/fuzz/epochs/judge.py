@@ -23,6 +23,7 @@ WEIGHTS = (1.0, 0.5, 2.0)  # of classes
 SMOOTHING = 0.125
 AVERAGED = 0.75
 SCALE = 64.0
+AHEAD = 0.25, 2  # of an optimizer that looks ahead: the factor, and after how many steps
 
 State = dict[str, torch.Tensor]
 
@@ -115,6 +116,8 @@ class Judge:
             self.v[model.last.weight].register_hook(lambda g: torch.tanh(g))
         self.states: list[State] = [{} for _ in self.parameters]
         self.shadows = [t.detach().clone() for t in self.parameters]
+        self.slow: dict[int, torch.Tensor] = {}  # of an optimizer that looks ahead, by parameter
+        self.updates = 0
         self.frozen: set[int] = set()
         self.count = 0  # of steps of the schedule
         self.scale, self.good = SCALE, 0
@@ -212,6 +215,18 @@ class Judge:
         with torch.no_grad():
             for group in (0, 1):
                 self._update_group(group)
+            if case.looks_ahead:
+                self._look_ahead()
+
+    def _look_ahead(self) -> None:
+        self.updates += 1
+        for i, t in enumerate(self.parameters):
+            if i in self.frozen:
+                continue
+            slow = self.slow.setdefault(i, t.clone())  # begins with what the first step makes
+            if self.updates % AHEAD[1] == 0:
+                self.slow[i] = slow + AHEAD[0] * (t - slow)
+                t.copy_(self.slow[i])
 
     def _update_group(self, group: int) -> None:
         case = self.case

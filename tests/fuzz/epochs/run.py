@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,10 @@ def criterion(case: Case, scores: Any, keep: Any, y: Any) -> Any:
     return ((scores - y).square() * at).sum() / (at.sum() * CLASSES)
 
 
+def _numbers(x: Any) -> np.ndarray:
+    return np.array(x.numpy()).astype("float64")
+
+
 class Written:
     """A model in training. ``captured``: by ``to_static``, as one graph if ``one_graph``."""
 
@@ -157,6 +162,12 @@ class Written:
         """Everything that is made of a model."""
         self.model, self.parameters = model, trained(model)
         self.optimizer, self.rate = optimizer_of(self.case, model)
+        if self.case.level == "O2":
+            self.model, self.optimizer = paddle.amp.decorate(
+                model, self.optimizer, self.case.level, self.case.narrow, save_dtype=None
+            )  # fmt: skip
+        elif self.case.looks_ahead:
+            self.optimizer = paddle.incubate.LookAhead(self.optimizer, *j.AHEAD)
         hooks = self.case.hooks
         if "parameter" in hooks:
             model.last.weight.register_hook(lambda g: paddle.tanh(g))
@@ -197,6 +208,15 @@ class Written:
                 layer.eval()
 
     def _loss(self, x: Any, ids: Any, keep: Any, y: Any) -> Any:
+        with self.narrow():
+            return self._loss_of(x, ids, keep, y)
+
+    def narrow(self) -> Any:
+        """Mixed precision, where the case has it."""
+        case = self.case
+        return nullcontext() if case.level == "O0" else paddle.amp.auto_cast(level=case.level, dtype=case.narrow)
+
+    def _loss_of(self, x: Any, ids: Any, keep: Any, y: Any) -> Any:
         penalised = self.case.task == "penalty"
         if penalised:
             x = x.detach()
@@ -294,11 +314,12 @@ class Written:
         with paddle.no_grad():
             if self.case.averaged != "none":
                 for p, s in zip(parameters, self.shadows, strict=True):
-                    p.set_value(s)
+                    p.set_value(s.astype(p.dtype))
             found = []
             for batch in self.batches(epoch):
-                scores = self.call(batch.x, batch.ids, batch.keep)
-                found.append(float(criterion(self.case, scores, batch.keep, batch.y)))
+                with self.narrow():
+                    scores = self.call(batch.x, batch.ids, batch.keep)
+                    found.append(float(criterion(self.case, scores, batch.keep, batch.y)))
             if self.case.averaged != "none":
                 for p, mine in zip(parameters, own, strict=True):
                     p.copy_(mine)
@@ -306,17 +327,17 @@ class Written:
         return found
 
     def found(self) -> dict[str, Any]:
-        every: dict[str, Any] = {"rate": self.optimizer.get_lr()}
+        every: dict[str, Any] = {"rate": self.rate if self.case.schedule == "none" else self.rate()}
         shadows = dict(zip(map(id, self.parameters), self.shadows, strict=True))
         for name, p in self.model.named_parameters():
-            every[name] = np.array(p.numpy())
+            every[name] = _numbers(p)
             if id(p) not in shadows:
                 continue
-            every[f"gradient of {name}"] = None if p.grad is None else np.array(p.grad.numpy())
+            every[f"gradient of {name}"] = None if p.grad is None else _numbers(p.grad)
             if self.case.averaged != "none":
-                every[f"average of {name}"] = np.array(shadows[id(p)].numpy())
+                every[f"average of {name}"] = _numbers(shadows[id(p)])
         for name, b in self.model.named_buffers():
-            every[name] = np.array(b.numpy())
+            every[name] = _numbers(b)
         if self.case.scaled:
             every["scale"] = self.scaler.state_dict()["scale"].item()
         return every
