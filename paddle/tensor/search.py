@@ -33,7 +33,7 @@ from umiak.core.eager import apply
 from umiak.core.inplace import call_before_overwrite
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.ops.promotion import LATTICE
+from umiak.ops.promotion import LATTICE, default_float
 
 TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[name-match]
 
@@ -376,9 +376,12 @@ def _float_dtype(v: Any) -> DType:
 
 def _beside(x: Tensor, v: Any) -> Tensor:
     """An operand of :func:`where` beside a number: a float has a width there, unlike in operators."""
-    if isinstance(v, _FLOATS) and (x.dtype.is_floating or x.dtype.is_complex) and not x.dtype.is_packed:
-        return cast(x, LATTICE[x.dtype, _float_dtype(v)])
-    return x
+    if not isinstance(v, _FLOATS):
+        return x
+    own, other = x.dtype, default_float() if type(v) is float else _float_dtype(v)
+    if own is other or own.is_packed or not (own.is_floating or own.is_complex):
+        return x
+    return cast(x, LATTICE[own, other])
 
 
 @public(usual=False)
