@@ -209,6 +209,18 @@ def test_functions_of_the_library(ops):
     np.testing.assert_allclose(ops.test_functions(x).numpy()[: len(wanted)], wanted, rtol=1e-6)
 
 
+def test_sums_and_functions_of_an_index(ops, rng):
+    x, i = paddle.to_tensor(rng.standard_normal([2, 4])), paddle.to_tensor([1, 0])
+    a, column = x.numpy(), i.unsqueeze(1)
+    backwards = a[:, ::-1].cumsum(1)[:, ::-1]
+    right = [a.cumsum(0) - a, backwards, backwards - a, a.ravel().cumsum(), paddle.logsumexp(x, 1)]
+    right += [paddle.put_along_axis(x, column, 1.0, 1, "add"), a + a[::-1], np.minimum(a, 0), a.repeat(2, 1), a[::-1]]
+    right += [paddle.nn.functional.swiglu(x), paddle.nn.functional.swiglu(x, x), [1, 3, 5]]
+    right += [np.roll(a, 1, 1), a[::-1], a + a[::-1]]
+    found = ops.test_indexed(x, i).numpy()
+    np.testing.assert_allclose(found, np.concatenate([np.asarray(y).ravel() for y in right]), rtol=1e-9, atol=1e-12)
+
+
 def test_attributes_of_all_types(ops):
     x = paddle.zeros([1])
     y = ops.test_attributes(x, True, 2, 0.5, 2**40, "abc", [1, 2], [0.25, 1], [2**33], ["é", ""])

@@ -56,6 +56,11 @@ inline Tensor ones_like(const Tensor& x, DataType dtype = DataType::UNDEFINED, c
   return full_like(x, 1, dtype, place);
 }
 
+inline Tensor arange(const Tensor& start, const Tensor& end, const Tensor& step, DataType dtype, const Place& place = {}) {
+  const Tensor out = call("arange", {start, end, step, dtype});
+  return place.GetType() == AllocationType::UNDEFINED ? out : out.copy_to(place, true);
+}
+
 inline Tensor fill(const Tensor& x, const Scalar& value = 0) { return full_like(x, value); }
 
 /* --- element by element */
@@ -211,7 +216,9 @@ inline std::tuple<Tensor, Tensor> topk(const Tensor& x, const Scalar& k = 1, int
   const std::vector<Tensor> both = ::umiak::call_all("topk", {x, k.to<int64_t>(), axis, largest, sorted});
   return {both.at(0), both.at(1)};
 }
-inline Tensor cumsum(const Tensor& x, const Scalar& axis = -1) { return call("cumsum", {x, axis.to<int64_t>()}); }
+inline Tensor logsumexp(const Tensor& x, const std::vector<int>& axis = {}, bool keepdim = false, bool reduce_all = false) {
+  return call("logsumexp", {x, reduce_all ? ::umiak::Argument(nullptr) : ::umiak::axes(IntArray(axis)), keepdim});
+}
 
 /* --- shapes */
 
@@ -227,12 +234,42 @@ inline Tensor stack(const std::vector<Tensor>& xs, int axis = 0) { return call("
 inline std::vector<Tensor> split(const Tensor& x, const IntArray& sections, const Scalar& axis) {
   return ::umiak::call_all("split", {x, sections, axis.to<int64_t>()});
 }
+/* Sums up to each element: without it where `exclusive`, from the end where `reverse`. */
+inline Tensor cumsum(const Tensor& x, const Scalar& axis = -1, bool flatten = false, bool exclusive = false, bool reverse = false) {
+  const Tensor given = flatten ? reshape(x, {-1}) : x;
+  const int rank = static_cast<int>(given.shape().size());
+  int at = flatten ? 0 : static_cast<int>(axis.to<int64_t>());
+  if (at < 0) at += rank;
+  const Tensor turned = reverse && rank ? call("flip", {given, IntArray({at})}) : given;
+  Tensor out = call("cumsum", {turned, at});
+  if (exclusive && !rank) out = zeros_like(out);
+  if (exclusive && rank && out.shape()[at]) {
+    const std::vector<int64_t> axes = {at};
+    const Tensor first = call("slice", {out, axes, IntArray({0}), IntArray({1})});
+    const Tensor rest = call("slice", {out, axes, IntArray({0}), IntArray({out.shape()[at] - 1})});
+    out = concat({zeros_like(first), rest}, at);
+  }
+  return reverse && rank ? call("flip", {out, IntArray({at})}) : out;
+}
 inline Tensor gather(const Tensor& x, const Tensor& index, const Scalar& axis = 0) {
   return call("gather", {x, index, axis.to<int64_t>()});
 }
 
 inline Tensor index_select(const Tensor& x, const Tensor& index, int axis = 0) { return call("index_select", {x, index, axis}); }
 inline Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis) { return call("take_along_axis", {x, indices, axis}); }
+inline Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Tensor& values, int axis,
+                             const std::string& reduce = "assign", bool include_self = true) {
+  return call("put_along_axis", {x, indices, values, axis, reduce.c_str(), include_self});
+}
+inline Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& values, int axis = 0) {
+  return call("index_add", {x, index, axis, values});
+}
+inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) { return call("masked_fill", {x, mask, value}); }
+inline Tensor repeat_interleave(const Tensor& x, int repeats, int axis) { return call("repeat_interleave", {x, repeats, axis}); }
+inline Tensor embedding(const Tensor& x, const Tensor& weight) { return call("embedding", {x, weight}); }
+inline Tensor swiglu(const Tensor& x, const optional<Tensor>& y) {
+  return call("swiglu", {x, y ? ::umiak::Argument(y.get()) : ::umiak::Argument(nullptr)});
+}
 inline Tensor nonzero(const Tensor& condition) { return call("nonzero", {condition}); }
 inline Tensor one_hot(const Tensor& x, const Scalar& num_classes) { return call("one_hot", {x, num_classes.to<int64_t>()}); }
 inline Tensor scatter(const Tensor& x, const Tensor& index, const Tensor& updates, bool overwrite = true) {
@@ -354,6 +391,15 @@ inline Tensor Tensor::sum(const IntArray& axis, DataType dtype, bool keepdim) co
 }
 inline Tensor Tensor::max(const IntArray& axis, bool keepdim) const { return experimental::max(*this, axis, keepdim); }
 inline Tensor Tensor::expand(const IntArray& shape) const { return experimental::expand(*this, shape); }
+inline Tensor Tensor::roll(const IntArray& shifts, const std::vector<int64_t>& axis) const {
+  return experimental::roll(*this, shifts, axis);
+}
+inline Tensor Tensor::scatter(const Tensor& index, const Tensor& updates, bool overwrite) const {
+  return experimental::scatter(*this, index, updates, overwrite);
+}
+inline Tensor Tensor::scatter_nd_add(const Tensor& index, const Tensor& updates) const {
+  return experimental::scatter_nd_add(*this, index, updates);
+}
 inline Tensor Tensor::tile(const IntArray& times) const { return experimental::tile(*this, times); }
 inline Tensor Tensor::scale(const Scalar& factor, const Scalar& bias, bool bias_after_scale) const {
   return experimental::scale(*this, factor, bias, bias_after_scale);

@@ -204,6 +204,9 @@ class Tensor final {
   inline Tensor max(const IntArray& axis = {}, bool keepdim = false) const;
   inline Tensor expand(const IntArray& shape) const;
   inline Tensor tile(const IntArray& times) const;
+  inline Tensor roll(const IntArray& shifts = {}, const std::vector<int64_t>& axis = {}) const;
+  inline Tensor scatter(const Tensor& index, const Tensor& updates, bool overwrite = true) const;
+  inline Tensor scatter_nd_add(const Tensor& index, const Tensor& updates) const;
   inline Tensor scale(const Scalar& scale = 1.0, const Scalar& bias = 0.0, bool bias_after_scale = true) const;
 
  private:

@@ -576,6 +576,23 @@ std::vector<paddle::Tensor> Functions(const paddle::Tensor& x) {
 
 PD_BUILD_OP(test_functions).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Functions));
 
+// Sums in all directions; functions and methods of an index.
+std::vector<paddle::Tensor> Indexed(const paddle::Tensor& x, const paddle::Tensor& i) {
+  using namespace paddle::experimental;  // NOLINT
+  const auto number = [](int64_t n) { return full({1}, n, paddle::DataType::INT64); };
+  const auto column = reshape(i, {-1, 1});
+  std::vector<paddle::Tensor> all_of = {
+      cumsum(x, 0, false, true), cumsum(x, -1, false, false, true), cumsum(x, 1, false, true, true), cumsum(x, 0, true),
+      logsumexp(x, {1}, true), put_along_axis(x, column, ones({2, 1}, x.dtype()), 1, "add"), index_add(x, i, x),
+      masked_fill(x, x > zeros_like(x), zeros({1}, x.dtype())), repeat_interleave(x, 2, 1), embedding(i, x),
+      swiglu(x, paddle::none), swiglu(x, x), arange(number(1), number(7), number(2), paddle::DataType::INT64),
+      x.roll({1}, {1}), x.scatter(i, x), x.scatter_nd_add(column, x)};
+  for (auto& r : all_of) r = reshape(cast(r, x.dtype()), {-1});
+  return {concat(all_of)};
+}
+
+PD_BUILD_OP(test_indexed).Inputs({"X", "I"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Indexed));
+
 // --- errors
 
 std::vector<paddle::Tensor> Refused(const paddle::Tensor& x, int how) {
