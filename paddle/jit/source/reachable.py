@@ -364,8 +364,7 @@ def _of_numpy(_: Any) -> Any:
 
 
 class Tree(NamedTuple):
-    """A layer and those inside of it, as long as ``version`` stands: the user's attributes of the user's, and values that
-    they lead to."""
+    """A layer and those inside of it, as long as ``version`` stands: their attributes, and what these lead to."""
 
     version: int
     layers: dict[int, Layer]

@@ -1,12 +1,16 @@
-"""Objects of the library whose methods are called as they are: what these read of them is guarded."""
+"""Objects of the library, and of the standard library: what their methods read is guarded, what they change is done."""
 
 from __future__ import annotations
+
+import collections
+import threading
 
 import numpy as np
 import pytest
 
 import paddle
 from paddle import nn
+from umiak.runtime.capture import CaptureError
 
 
 def test_an_attribute_that_a_method_reads():
@@ -65,3 +69,29 @@ def test_a_loss_scale_that_changes(growing):
     assert factors[True] == factors[False]
     assert len({scale for _, scale in factors[True]}) > 1
     np.testing.assert_array_equal(weights[True], weights[False])
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_a_chain_of_dicts_is_changed_at_every_call(full_graph):
+    def count(x):
+        seen["n"] += 1
+        return x * seen["n"]
+
+    seen = collections.ChainMap({}, {"n": 0})
+    captured = paddle.jit.to_static(count, full_graph=full_graph)
+    assert [captured(paddle.ones([])).item() for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
+    assert seen["n"] == 4 and seen.maps[1]["n"] == 0
+
+
+def test_a_variable_of_the_thread_is_changed_at_every_call():
+    def count(x):
+        local.n += 1
+        return x * local.n
+
+    local = threading.local()
+    local.n = 0
+    captured = paddle.jit.to_static(count)
+    assert [captured(paddle.ones([])).item() for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
+    assert local.n == 4
+    with pytest.raises(CaptureError, match=r"_local\.n is set"):
+        paddle.jit.to_static(count, full_graph=True)(paddle.ones([]))

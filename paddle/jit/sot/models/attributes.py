@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from types import FunctionType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -94,7 +95,8 @@ def write_attribute(sim: Simulator, x: Any, name: str, value: Any, plainly: bool
             return sim.break_graph(f"{type(x).__name__}.{name} is set")
     if sim.trace.is_fresh(x):
         return object.__setattr__(x, name, value)
-    if not hasattr(x, "__dict__") and type(found) is not MemberDescriptorType:
+    # Objects of threads take no ``object.__setattr__``.
+    if isinstance(x, threading.local) or (not hasattr(x, "__dict__") and type(found) is not MemberDescriptorType):
         return sim.break_graph(f"{type(x).__name__}.{name} is set")
     sim.trace.attributes[id(x), name] = x, value, plainly
     if id(x) not in sim.trace.sources:

@@ -13,7 +13,7 @@ import sys
 PURE_TYPES = frozenset(
     (
         slice, range, frozenset, complex, bytes, bytearray, object, collections.deque, collections.OrderedDict,
-        collections.defaultdict, collections.Counter, collections.ChainMap, property, staticmethod, classmethod,
+        collections.defaultdict, collections.Counter, property, staticmethod, classmethod,
         functools.partial, functools.cmp_to_key, itertools.chain, itertools.count, itertools.cycle, itertools.repeat,
         itertools.product, itertools.combinations, itertools.permutations, itertools.islice, itertools.accumulate,
         itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.zip_longest, itertools.groupby,
