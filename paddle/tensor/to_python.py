@@ -279,6 +279,8 @@ def _cuda_array(self: Tensor) -> dict[str, Any]:
         raise op_error(
             AttributeError, "__cuda_array_interface__", "a tensor on a CUDA device", f"one on {self.place.name}"
         )
+    if self._count:
+        self.storage.wait_for_users()  # this version of the interface names no stream to wait for
     return {
         "shape": tuple(self.shape),
         "typestr": self.dtype.numpy.str,

@@ -191,3 +191,11 @@ def test_threads_may_wait_for_streams_that_ask_each_other(device, cuda):
     for thread in waiting:
         thread.join(30)
         assert not thread.is_alive(), "they wait for each other"
+
+
+def test_the_arrays_interface_shows_what_is_there(device):
+    x = F.add(from_numpy(X, device), 1.0)
+    main = stream.stream(device.index, 0)
+    assert not main.query()
+    shown = x.__cuda_array_interface__
+    assert main.query() and shown["shape"] == (4,) and shown["data"] == (x.data_ptr(), False)
