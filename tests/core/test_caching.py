@@ -334,3 +334,40 @@ def test_no_byte_has_two_users(actions):
     finally:
         stream.synchronize(place.index)
         storage.install_allocator(place.index, former)
+
+
+class Asked(stream.QueueDriver):
+    """Streams whose work is done when ``done`` says so; to ask one calls what is in ``calls`` first."""
+
+    def __init__(self):
+        self.done, self.calls = {}, []
+
+    def completed(self, id):
+        while self.calls:
+            self.calls.pop()()
+        return self.done.get(id, 0)
+
+    def synchronize(self, id, ticket):
+        self.done[id] = max(ticket, self.done.get(id, 0))
+
+
+def test_what_is_freed_while_streams_are_asked_is_not_lost():
+    """As work that is found to be done lets go of what it has used."""
+    place, driver = Place("null", 61), Asked()
+    stream.install_driver(place.index, driver)
+    storage.install_allocator(place.index, caching.null_allocator(place.index))
+    held = [take(place, 64)]
+    first = take(place, 64)
+    for id, s in ((1, first), (2, held[0])):
+        s.use_on_stream(id)
+        stream.stream(place.index, id).submit()
+    del first, s
+    assert memory.stats(place)["pending"] == 64
+    driver.done[1] = 1
+    driver.calls.append(held.clear)
+    again = take(place, 64)  # asks stream 1, and takes the block that it is done with
+    assert memory.stats(place)["pending"] == 64 and memory.stats(place)["source_allocations"] == 2
+    driver.done[2] = 1
+    memory.empty_cache(place)
+    assert memory.stats(place)["pending"] == 0 and memory.stats(place)["reserved"] == 64
+    del again
