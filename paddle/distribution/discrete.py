@@ -21,7 +21,7 @@ from paddle.distribution.distribution import (
     tensors,
     xlogy,
 )
-from paddle.tensor._args import cast, create_on
+from paddle.tensor._args import cast, create_on, integer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -49,6 +49,12 @@ def _support(like: Tensor, last: int) -> Tensor:
     """0, 1, … ``last`` along a new first axis."""
     k = F.cast(create_on(like.place, F.iota, 0, 1, dt.int64, last + 1), dtype=like.dtype)
     return F.unsqueeze(k, tuple(range(1, like.ndim + 1))) if like.ndim else k
+
+
+def _largest(x: Tensor) -> Any:
+    """The largest element, rounded up; 0 of none. A number of the program where that has the data."""
+    most = F.maximum(F.max(x, tuple(range(x.ndim)), empty=True), 0.0)
+    return integer(F.cast(F.ceil(most), dtype=dt.int64), "entropy", "the largest outcome")
 
 
 @public("paddle.distribution")
@@ -253,7 +259,7 @@ class Binomial(Distribution):
             Tensor of shape ``batch_shape``.
         """
         n = self.total_count
-        k = _support(n, int(F.max(n, tuple(range(n.ndim))).item()) if n.size else 0)
+        k = _support(n, _largest(n))
         possible = F.le(k, n)
         logs = self.log_prob(F.where(possible, k, 0.0))
         return F.neg(F.sum(F.where(possible, F.mul(F.exp(logs), logs), 0.0), (0,)))
@@ -262,9 +268,8 @@ class Binomial(Distribution):
 @register_kl(Binomial, Binomial)
 def _binomials(p: Binomial, q: Binomial) -> Tensor:
     different = F.ne(*parameters("kl_divergence", p.total_count, q.total_count))
-    if bool(F.any(different, tuple(range(different.ndim))).item()):
-        counts = f"{p.total_count.tolist()} and {q.total_count.tolist()}"
-        raise op_error(ValueError, "kl_divergence", "binomial distributions of equal total_count", counts)
+    required = "[kl_divergence] requires binomial distributions of equal total_count, got others"
+    F.require(F.logical_not(F.any(different, tuple(range(different.ndim)))), kind="ValueError", args=(required,))
     return F.mul(p.total_count, _divergence_of(p.probs, q.probs))
 
 
@@ -311,8 +316,7 @@ class Poisson(Distribution):
             Tensor of shape ``batch_shape``.
         """
         rate = self.rate
-        most = float(F.max(rate, tuple(range(rate.ndim))).item()) if rate.size else 0.0
-        logs = self.log_prob(_support(rate, math.ceil(most + 12 * math.sqrt(most) + 20)))
+        logs = self.log_prob(_support(rate, _largest(F.add(rate, F.add(F.mul(F.sqrt(rate), 12.0), 20.0)))))
         probs = F.exp(logs)
         none = F.eq(probs, 0)  # of infinite logarithms
         return F.neg(F.sum(F.mul(probs, F.where(none, 0.0, logs)), (0,)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from umiak import ops as F
 from umiak.core.array import from_numpy, host_values
 from umiak.core.context import current, place_guard
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 # --- arguments -----------------------------------------------------------------------------------------------------
@@ -25,13 +27,16 @@ from umiak.util.errors import op_error
 
 def common_shape(*shapes: Iterable[int]) -> tuple[int, ...]:
     """The shape that all broadcast to; ValueError where there is none."""
-    return tuple(int(n) for n in np.broadcast_shapes(*map(tuple, shapes)))
+    known = [tuple(shape) for shape in shapes]
+    rank = max(map(len, known), default=0)
+    return tuple(reduce(dim.broadcast, sizes) for sizes in zip(*((1,) * (rank - len(s)) + s for s in known)))
 
 
 def expand(x: Tensor, shape: Iterable[int]) -> Tensor:
     """``x`` broadcast to a shape."""
     shape = tuple(shape)
-    return x if tuple(x.shape) == shape else F.broadcast_to(x, shape)
+    same = len(x.shape) == len(shape) and all(map(dim.same, x.shape, shape))
+    return x if same else F.broadcast_to(x, shape)
 
 
 def tensors(op: str, *values: Any, place: Any = None) -> list[Tensor]:
