@@ -202,3 +202,16 @@ def test_attributes_of_another_kind(name, count, attributes, message):
     operands = [paddle.ones([1, 1, 1]), paddle.ones([1, 1, 1]), [paddle.ones([1, 1])] * 4][:count]
     with pytest.raises(FormatError, match=message):
         TABLE[f"pd_op.{name}"].call(Operation(f"pd_op.{name}", operands, attributes), operands)
+
+
+@pytest.mark.parametrize(
+    ("name", "operands", "message"),
+    [
+        ("unsqueeze", [Known(np.array([2, 3], dtype=object), "int64")], "an operand 'axis' is required"),
+        ("tile", [Known(np.array([2, 3], dtype=object), "int64")], "an operand 'repeat_times' is required"),
+        ("moving_average_abs_max_scale", [paddle.ones([2])], "a state and a sum of scales are required"),
+    ],
+)
+def test_operands_that_are_not_there(name, operands, message):
+    with pytest.raises(FormatError, match=message):
+        TABLE[f"pd_op.{name}"].call(Operation(f"pd_op.{name}"), operands)

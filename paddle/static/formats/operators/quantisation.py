@@ -8,6 +8,7 @@ import paddle
 from paddle.nn import quant
 from paddle.static.formats.operators.table import Tensors, operator
 from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
 
 
 def _most(bits: int) -> float:
@@ -126,6 +127,8 @@ def _moved(x: Tensor, scale: Tensor, accum: Any, state: Any, rate: float, is_tes
     """The scale: as it is, or the mean of largest magnitudes, older ones counting less."""
     if is_test:
         return scale, state, accum
+    if state is None or accum is None:
+        raise FormatError("a state and a sum of scales are required where they are learnt, got none")
     state = rate * state + 1.0
     accum = rate * accum + _largest(x, None)
     return (accum / state).reshape([1]), state, accum

@@ -107,10 +107,11 @@ class Operator:
                 form = str(p.annotation).removesuffix(" | None")
                 default = None if form != p.annotation and p.default is p.empty else p.default
                 self.operands.append((p.name, _FORMS[form], default))
+        self.least = sum(default is inspect.Parameter.empty for _, _, default in self.operands)
 
     def call(self, operation: Operation, values: list[Any]) -> Any:
         """The results for the values of operands."""
-        if self.rule is not None and _all_known(values):
+        if self.rule is not None and len(values) >= self.least and _all_known(values):
             found = self.rule(*self._joined(values), **self._named(operation, self.rule))
             if found is not None:
                 return found
