@@ -246,14 +246,14 @@ class _Array(_Watched):
     """Elements of an array of NumPy."""
 
     def now(self) -> Any:
-        x = self.owner
+        x = np.asarray(self.owner)  # of sizes: the symbols, of which it tells the dtype that numbers would have
         if x.dtype.hasobject:
             return tuple(x.flat)
         return x.shape, x.dtype.str, zlib.crc32(np.ascontiguousarray(x).view(np.uint8).data) if x.size else 0
 
     def changes(self, name: Callable[[Any], str]) -> Iterator[Place | str]:
         now = self.now()
-        same = _are_equal(self.state, now) if self.owner.dtype.hasobject else now == self.state
+        same = _are_equal(self.state, now) if np.asarray(self.owner).dtype.hasobject else now == self.state
         if not same:
             yield f"the array {name(self.owner)!r} of NumPy"
 
