@@ -359,8 +359,14 @@ def _of_python(_: Any) -> Any:
 
 
 def _of_numpy(_: Any) -> Any:
-    kind, key, *rest = np.random.get_state()
-    return kind, key.tobytes(), *rest
+    return _in_numpy(np.random)
+
+
+def _in_numpy(r: Any) -> Any:
+    """The state of random numbers of NumPy's older kind."""
+    state = r.get_state(legacy=False)
+    parts = {**state, **state["state"]}
+    return [(k, v.tobytes() if isinstance(v, np.ndarray) else v) for k, v in parts.items() if type(v) is not dict]
 
 
 class Tree(NamedTuple):
@@ -488,7 +494,7 @@ class Reached:
         elif isinstance(x, np.random.Generator):
             self._watched.append(_Token(x, lambda r: repr(r.bit_generator.state), "random numbers"))
         elif isinstance(x, np.random.RandomState):
-            self._watched.append(_Token(x, lambda r: repr(r.get_state(legacy=False)), "random numbers"))
+            self._watched.append(_Token(x, _in_numpy, "random numbers"))
         elif isinstance(x, contextvars.ContextVar):
             self._watched.append(_OfContext(x))
         elif isinstance(x, weakref.ref):
