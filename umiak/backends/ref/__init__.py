@@ -7,6 +7,7 @@ Kernels live in the modules of this package, one per family of ops, and enter th
 from __future__ import annotations
 
 import contextvars
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Sequence
@@ -112,6 +113,7 @@ class Runner:
                 out[...] = cast_array(target, out.dtype)
 
 
+@functools.cache
 def load() -> None:
     """Import the modules of kernels."""
     for module in pkgutil.iter_modules(__path__):
@@ -123,13 +125,8 @@ class RefBackend(Backend):
     device_type = "cpu"
     priority = -100  # any other backend of the cpu goes first, and this one serves what that has no kernel for
 
-    def __init__(self) -> None:
-        self._loaded = False
-
     def _find(self, op: Any) -> RefKernel | None:
-        if not self._loaded:
-            load()
-            self._loaded = True
+        load()
         return KERNELS.get(type(op))
 
     def allocator(self, place: Place) -> storage.Allocator:
