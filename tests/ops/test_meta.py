@@ -50,7 +50,7 @@ def environment(classes: Any, case: Case) -> dict[Sym, Any]:
     return env
 
 
-@over_samples(quick=2)
+@over_samples(quick=1)  # ``tests/ir/test_every_op.py`` compares sizes of all samples
 def test_symbolic_meta_is_the_actual_one(case: Case) -> None:
     """``infer`` on symbols, evaluated at the sizes of the call; its checks hold."""
     classes = planner.symbols_for(case.op, case.operands(), case.params)
