@@ -21,7 +21,7 @@ from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
-from umiak.ops.promotion import cast, default_float, promote
+from umiak.ops.promotion import cast, default_float, of_sizes, promote
 from umiak.util.errors import LeafError, OperandError, op_error
 from umiak.util.size import plain_ints
 
@@ -233,13 +233,6 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
     if isinstance(x, SizeArray):
         return of_sizes(x)
     return from_numpy(np.asarray(x), None if like is None else like.place)
-
-
-def of_sizes(a: SizeArray) -> Tensor:
-    """A tensor of an array of sizes that are not declared."""
-    d = dt.convert(a.dtype)
-    parts = [F.full(x, shape=(), dtype=d) for x in a.flat]
-    return F.reshape(F.stack(parts, axis=0), shape=a.shape)
 
 
 def create_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:

@@ -222,3 +222,40 @@ def filled_in_a_loop(x):
 def test_writes_that_may_not_happen_are_refused_in_saved_models(f, tmp_path):
     with pytest.raises(TypeError, match="stay as they are in a branch or loop"):
         paddle.jit.save(paddle.jit.to_static(f, input_spec=[InputSpec([None, 4])]), str(tmp_path / "m"))
+
+
+@pytest.mark.parametrize("number", [np.array, np.asarray])
+def test_an_array_of_a_size_is_an_operand_of_a_tensor(number, tmp_path):
+    """0-d, of int64: a floating tensor keeps its dtype, one of int32 becomes int64."""
+
+    def function(x):
+        n = number(x.shape[0])
+        return x * n, n + x, x.astype("int32") * number(x.shape)[0], x * number(x.shape, dtype="float32")
+
+    paddle.jit.save(paddle.jit.to_static(function, input_spec=[InputSpec([None, 2])]), str(tmp_path / "m"))
+    model = paddle.jit.load(str(tmp_path / "m"))
+    for n in (1, 3, 2):
+        x = paddle.ones([n, 2])
+        for y, z in zip(model(x), function(x), strict=True):
+            assert (y.dtype, y.shape) == (z.dtype, z.shape)
+            np.testing.assert_array_equal(y.numpy(), z.numpy())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: np.arange(n),
+        lambda n: np.zeros((n, 2), "float32"),
+        lambda n: np.ones(n),
+        lambda n: np.full([n], 2.0),
+        lambda n: np.linspace(0, 1, num=n),
+        lambda n: np.eye(n),
+        lambda n: np.zeros(np.array([n, 1])),
+    ],
+)
+def test_arrays_of_an_open_number_of_elements_name_the_function_that_makes_them(make, tmp_path):
+    captured = paddle.jit.to_static(lambda x: paddle.to_tensor(make(x.shape[0])), input_spec=[InputSpec([None, 2])])
+    with pytest.raises(TypeError, match=r"\[numpy\.\w+\] requires sizes that are declared[^$]*Call paddle\.\w+ of it"):
+        paddle.jit.save(captured, str(tmp_path / "m"))
+    known = paddle.jit.to_static(lambda x: paddle.to_tensor(make(x.shape[0])), full_graph=True)
+    assert known(paddle.ones([3, 2])).shape[0] == 3

@@ -24,6 +24,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
+from umiak.ir.size_array import SizeArray
 from umiak.ops import scalars
 from umiak.ops.base import packed_error
 from umiak.util.errors import OperandError, op_error
@@ -144,9 +145,18 @@ def operand(x: Any) -> Any:
         return complex(x) if isinstance(x, complex) else float(x) if isinstance(x, float) else int(x)
     if isinstance(x, np.generic) and x.dtype.kind in "biufc":
         return x.item()
+    if isinstance(x, SizeArray):
+        return of_sizes(x)
     if isinstance(x, np.ndarray):
         return from_numpy(x)
     return None
+
+
+def of_sizes(a: SizeArray) -> Any:
+    """A tensor of an array of sizes that are not declared."""
+    d = dt.convert(a.dtype)
+    parts = [F.full(x, shape=(), dtype=d) for x in a.flat]
+    return F.reshape(F.stack(parts, axis=0), shape=a.shape)
 
 
 def promote(op: str, x: Any, y: Any) -> Any:

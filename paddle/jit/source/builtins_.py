@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.iterables import Listed, Traced, as_traced, enumerate_, range_, reversed_, zip_
@@ -23,6 +25,7 @@ from umiak.ir.sym import Sym
 from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 from umiak.util import pytree
+from umiak.util.errors import op_error
 
 
 def _one(name: str, x: Tensor) -> Tensor:
@@ -203,8 +206,35 @@ def _marked(x: Any) -> Any:
     return _Marked() if is_unknown(x) else x
 
 
+# Functions of NumPy that make arrays of as many elements as their arguments say, and those that take open sizes.
+_MADE_BY: dict[int, str] = {
+    id(np.zeros): "paddle.zeros", id(np.ones): "paddle.ones", id(np.empty): "paddle.empty", id(np.full): "paddle.full",
+    id(np.arange): "paddle.arange", id(np.linspace): "paddle.linspace", id(np.eye): "paddle.eye",
+}  # fmt: skip
+
+
+def _holds_open(values: Iterable[Any]) -> bool:
+    """Return whether there is a number among values, or in sequences of them, that no guard may tell."""
+    return any(
+        not x.hinted if type(x) is Sym else isinstance(x, (list, tuple, size_array.SizeArray)) and _holds_open(x)
+        for x in values
+    )
+
+
+def _maker(f: Any, ours: str) -> Any:
+    def make(*args: Any, **kwargs: Any) -> Any:
+        if _holds_open((*args, *kwargs.values())):
+            required = "sizes that are declared, as an array of NumPy has its elements when a program is recorded"
+            raise op_error(TypeError, f"numpy.{f.__name__}", required, "one that is open", f"Call {ours} of it.")
+        return f(*args, **kwargs)
+
+    return make
+
+
 def of_numpy(f: Any) -> Any:
     """A function of NumPy as one that takes symbolic numbers, too; None for what has no such form."""
+    if (ours := _MADE_BY.get(id(f))) is not None:
+        return _maker(f, ours)
     computed = size_array.computes(f)
     if computed is None:
         return None
