@@ -18,8 +18,9 @@ from umiak.util.errors import op_error
 class PyLayerContext:
     """Context that ``forward`` of a :class:`PyLayer` hands to its ``backward``; attributes may be set freely.
 
-    As in PyTorch, ``needs_input_grad`` says for each argument of ``apply`` by position whether it is a tensor that
-    wants a gradient.
+    Args:
+        args: the positional arguments of ``apply``. As in PyTorch, ``needs_input_grad`` says for each of them whether it
+            is a tensor that wants a gradient.
 
     Example:
         >>> import paddle

@@ -88,6 +88,8 @@ def test_a_defect_is_found(monkeypatch, mode):
 
     def wrong(x: paddle.Tensor, *rest: object) -> tuple:
         y, factors = norm(x, *rest)
+        if mode == "loaded gradient":  # files do not say where gradients stop
+            return y, factors * 1.5
         if "gradient" in mode:
             return y, factors + factors.detach() - factors if in_sot() == (mode != "gradient") else factors
         here = {

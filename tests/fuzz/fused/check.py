@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import paddle
 from paddle import inference
+from paddle.distributed.fleet.utils import recompute
 from paddle.inference.loading import files_of
 from tests.fuzz.calls import modes
 from tests.fuzz.fused import attention, experts, layers
@@ -17,7 +18,7 @@ from tests.fuzz.fused.record import Call, Family
 FAMILIES: tuple[Family, ...] = (*attention.FAMILIES, *layers.FAMILIES, *experts.FAMILIES)
 MODES = (
     "eager", "float32", "float16", "bfloat16", "strided", "captured", "one graph", "gradient", "captured gradient",
-    "gradient of one graph", "saved", "predicted",
+    "gradient of one graph", "recomputed gradient", "saved", "predicted", "loaded gradient",
 )  # fmt: skip
 
 
@@ -78,20 +79,31 @@ class Check(modes.Check):
             for i, (x, y) in enumerate(zip(*(self.given(call)[0] for call in self.calls), strict=True))
         ]  # fmt: skip
 
-    def of_file(self, mode: str, read: Any) -> None:
+    def recomputed_gradient(self) -> None:
+        if not self.call.counts:
+            ours = self.call.ours
+            function = paddle.jit.to_static(lambda *given: recompute(ours, *given), full_graph=True)
+            self.slopes("recomputed gradient", function)
+
+    def of_file(self, mode: str, read: Any, judge: Any = None) -> None:
         if self.call.counts:
             return
         with tempfile.TemporaryDirectory() as folder:
             prefix = os.path.join(folder, "model")
             paddle.jit.save(Layer(self.call.ours), prefix, input_spec=self.specs())
-            self.of_each(mode, read(prefix))
+            (judge or self.of_each)(mode, read(prefix))
+
+    def loaded(self, prefix: str) -> Any:
+        layer = paddle.jit.load(prefix)  # whose inputs are those that count
+        return lambda *given: layer(*(given[int(x.name[1:])] for x in layer.forward.function_spec.input_spec))
 
     def saved(self) -> None:
-        def read(prefix: str) -> Any:
-            layer = paddle.jit.load(prefix)  # whose inputs are those that count
-            return lambda *given: layer(*(given[int(x.name[1:])] for x in layer.forward.function_spec.input_spec))
+        self.of_file("saved", self.loaded)
 
-        self.of_file("saved", read)
+    def loaded_gradient(self) -> None:
+        # A program of no elements is a constant, whose inputs count for nothing.
+        if all(0 not in spec.shape for spec in self.specs()):
+            self.of_file("loaded gradient", self.loaded, self.slopes)
 
     def predicted(self) -> None:
         def read(prefix: str) -> Any:
