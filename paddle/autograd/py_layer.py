@@ -19,8 +19,8 @@ class PyLayerContext:
     """Context that ``forward`` of a :class:`PyLayer` hands to its ``backward``; attributes may be set freely.
 
     Args:
-        args: the positional arguments of ``apply``. As in PyTorch, ``needs_input_grad`` says for each of them whether it
-            is a tensor that wants a gradient.
+        args: the positional arguments of ``apply``. As in PyTorch, ``needs_input_grad`` says for each of them whether
+            it is a tensor that wants a gradient.
 
     Example:
         >>> import paddle
