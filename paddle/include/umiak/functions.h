@@ -240,8 +240,8 @@ inline Tensor cumsum(const Tensor& x, const Scalar& axis = -1, bool flatten = fa
   const int rank = static_cast<int>(given.shape().size());
   int at = flatten ? 0 : static_cast<int>(axis.to<int64_t>());
   if (at < 0) at += rank;
-  const Tensor turned = reverse && rank ? call("flip", {given, IntArray({at})}) : given;
-  Tensor out = call("cumsum", {turned, at});
+  const Tensor flipped = reverse && rank ? call("flip", {given, IntArray({at})}) : given;
+  Tensor out = call("cumsum", {flipped, at});
   if (exclusive && !rank) out = zeros_like(out);
   if (exclusive && rank && out.shape()[at]) {
     const std::vector<int64_t> axes = {at};

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class _IncompatibleKeys(namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
-    """What ``load_state_dict`` returns."""
+    """The result of ``load_state_dict``."""
 
     __slots__ = ()
 

@@ -220,7 +220,7 @@ def small(array: np.ndarray, dtype: str) -> Known | None:
 
 
 def chosen(choices: Mapping[Any, T], key: Any) -> T:
-    """What an attribute chooses, of files that may lie."""
+    """The choice of an attribute, of files that may lie."""
     if key not in choices:
         raise FormatError(f"one of {list(choices)} is required, got {key!r:.60}")
     return choices[key]

@@ -68,7 +68,7 @@ def _write_to_array(t: Translator, o: Operator) -> None:
 
 
 def _empty_array(t: Translator, name: str, elements: ValueType) -> int:
-    """What a variable of a list of tensors holds before anything is written to it."""
+    """The value of a variable of a list of tensors before anything is written to it."""
     dtype = Attribute("dtype", elements.dtype if isinstance(elements, TensorType) else "float32")
     return t.emit("pd_op.create_array", [], {"dtype": dtype}, [t.variable_type(name)])[0]
 
