@@ -55,3 +55,23 @@ def test_reshapes_of_empty_tensors(sizes, tmp_path):
     for found, expected in zip(paddle.jit.load(path)(x), net(x), strict=True):
         assert found.shape == expected.shape
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
+
+
+def test_float16_beside_numbers(tmp_path):
+    """PaddlePaddle has kernels of ``add``, ``subtract`` and ``multiply`` on processors for other dtypes only."""
+
+    def forward(x):
+        h = x.astype("float16")
+        return h * 0.1, 3 * h, h + True, 0.1 - h, h - 2
+
+    path = str(tmp_path / "m")
+    paddle.jit.save(
+        paddle.jit.to_static(forward, full_graph=True), path, [paddle.static.InputSpec([None, 4], "float32")]
+    )
+    x = paddle.linspace(-5, 5, 4000).reshape([-1, 4])
+    for found, expected in zip(paddle.jit.load(path)(x), forward(x), strict=True):
+        assert found.dtype == paddle.float16
+        np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    with open(path + ".json") as file:
+        names = [o.name.removeprefix("pd_op.") for o in pir.read(json.load(file)).block.operations]
+    assert names.count("scale") == 5 and not {"add", "multiply", "subtract"} & {*names}

@@ -104,7 +104,25 @@ def _both(e: Emitter, o: ir.Operation) -> Result | None:
         return e.one(_BINARY[o.name], _spread(e, o), e.type(o))
     if o.name in ("add", "mul", "sub") and o.results[0].meta.dtype.name == "bool":  # type: ignore[union-attr]
         return e.one("logical_and" if o.name == "mul" else "logical_or", of_both(e, o), e.type(o))
-    return e.one(_BINARY[o.name], of_both(e, o), e.type(o))
+    scaled = _scaled(e, o)
+    return e.one(_BINARY[o.name], of_both(e, o), e.type(o)) if scaled is None else scaled
+
+
+def _scaled(e: Emitter, o: ir.Operation) -> Result | None:
+    """A product, a sum or a difference of float16 with a number: of these PaddlePaddle has no kernel on processors but
+    ``scale``, which its own files have there."""
+    if o.results[0].meta.dtype.name != "float16":  # type: ignore[union-attr]
+        return None
+    match o.name, *o.operands:
+        case ("mul", ir.Value() as x, int() | float() as n) | ("mul", int() | float() as n, ir.Value() as x):
+            return e.scaled(e.of(x), float(n))
+        case ("add", ir.Value() as x, int() | float() as n) | ("add", int() | float() as n, ir.Value() as x):
+            return e.scaled(e.of(x), 1.0, float(n))
+        case "sub", ir.Value() as x, int() | float() as n:
+            return e.scaled(e.of(x), 1.0, -float(n))
+        case "sub", int() | float() as n, ir.Value() as x:
+            return e.scaled(e.of(x), -1.0, float(n))
+    return None
 
 
 TABLE.update({REGISTRY[name]: _unary for name in _SAME})
