@@ -38,6 +38,7 @@ from paddle.inference.serve.process import DONE, NO_MODEL, NO_PORT, listen, run_
 
 LOG = logging.getLogger("llm")
 MOST_BYTES = 4 << 20  # of a request
+BODY_SECONDS = 60.0  # until it is whole
 
 
 class Server:
@@ -107,7 +108,7 @@ class Server:
 async def completed(call: Call, server: Server, form: Format) -> Response:
     if call.headers.get("content-type", "application/json").partition(";")[0].strip().lower() != "application/json":
         return error_response(415, f"a body of application/json is required, got {call.headers['content-type']!r}")
-    body = await read_body(call, MOST_BYTES)
+    body = await read_body(call, MOST_BYTES, BODY_SECONDS)
     if body is None:
         return error_response(413, f"a body of {MOST_BYTES} bytes at most is required", {"Connection": "close"})
     try:

@@ -258,6 +258,20 @@ def test_clients_that_hang_up_are_no_failures(prefix):
         assert "Traceback" not in server.process.stderr.read()
 
 
+def test_a_body_that_does_not_come(prefix):
+    with running(prefix, "--timeout", "0.2") as server:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT) as s:
+            s.sendall(b"POST /v1/predict HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+            answer = http.client.HTTPResponse(s)
+            answer.begin()
+            assert answer.status == 408 and answer.headers["connection"] == "close"
+            assert "within 0.2 seconds" in json.loads(answer.read())["error"]
+            assert s.recv(1) == b""
+        assert server.ask("GET", "/health/live")[0] == 200
+        assert server.stop() == 0
+        assert "Traceback" not in server.process.stderr.read()
+
+
 def test_a_client_that_asks_before_it_writes_too_much(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT) as s:
         s.sendall(

@@ -171,7 +171,7 @@ async def _answer(request: Request, model: Model) -> Response:
     kind = chosen(request.headers.get("accept", ""), own)
     if kind is None:
         return error_response(406, f"answers have one of the types {list(FORMS)}, and none of these is accepted")
-    body = await read_body(request, model.limits.body)
+    body = await read_body(request, model.limits.body, model.limits.seconds)
     if body is None:
         return error_response(413, f"a body of {model.limits.body} bytes at most is required", {"Connection": "close"})
     wanted = request.query_params.getlist("output") or model.outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -59,12 +60,34 @@ async def refused(request: Request, error: Exception) -> Response:
     return error_response(error.status_code, str(error.detail), error.headers)
 
 
-async def read_body(request: Request, most: int) -> bytes | None:
+async def read_body(request: Request, most: int, seconds: float) -> bytes | None:
     """The body; None for one that is too large, of which some more is read: who is still writing sees no answer.
 
     Raises:
-        HTTPException: the client hung up before its end, so that nobody sees the answer.
+        HTTPException: the client hung up before its end, so that nobody sees the answer, or took too long.
     """
+    # asyncio.wait_for is 17 us of a request, this is one: hardly any body is late.
+    task, late = asyncio.current_task(), False
+
+    def stop() -> None:
+        nonlocal late
+        late = True
+        task.cancel()  # type: ignore[union-attr]
+
+    timer = asyncio.get_running_loop().call_later(seconds, stop)
+    try:
+        return await _whole_body(request, most)
+    except asyncio.CancelledError:
+        if not late:
+            raise
+        getattr(task, "uncancel", int)()  # since Python 3.11: the task goes on
+        text = f"a whole body is required within {seconds:g} seconds"
+        raise HTTPException(408, text, {"Connection": "close"}) from None
+    finally:
+        timer.cancel()
+
+
+async def _whole_body(request: Request, most: int) -> bytes | None:
     length = request.headers.get("content-length", "")
     fits = not length.isdecimal() or int(length) <= most
     if not fits and request.headers.get("expect", "").lower() == "100-continue":  # it writes when it is asked to
