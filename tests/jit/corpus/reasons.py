@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from tests.jit.corpus.registry import Allowance, Refusal
 
 # What a whole function cannot be: all of it is one program, and there is no Python between two parts of it.
@@ -35,9 +33,6 @@ NUMBERS_AND_COPIES = {"source": Allowance("numbers are tensors, and results obje
 # Documented in docs/design/capture.md.
 KEPT = {"bytecode": "guards hold the layers that a function was captured for, at most 32 of one function"}
 DRIVEN = {"bytecode": "a coroutine driven by hand between graphs keeps the history of its first tensors"}
-RECURSION = {"bytecode": "the traceback of an endless recursion begins at the line where the graph broke"}
-if sys.version_info[:2] != (3, 11):  # the others give the line of the call
-    RECURSION = {}
 KEPT_AS_EVER = {"source": KEPT["bytecode"]}
 PRINTED = {"source": "a number that a loop on a tensor changes is a tensor, and printed as one"}
 ITEMS = {"source": "item() of a tensor is a tensor, in Python's state too"}
