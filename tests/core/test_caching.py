@@ -371,3 +371,50 @@ def test_what_is_freed_while_streams_are_asked_is_not_lost():
     memory.empty_cache(place)
     assert memory.stats(place)["pending"] == 0 and memory.stats(place)["reserved"] == 64
     del again
+
+
+@pytest.fixture(scope="module")
+def driver():
+    """That of a place of its own, for good."""
+    installed = Asked()
+    stream.install_driver(Place("null", 60).index, installed)
+    return installed
+
+
+@pytest.fixture
+def asked(driver):
+    place = Place("null", 60)
+    storage.install_allocator(place.index, caching.null_allocator(place.index))
+    yield place, driver
+    stream.synchronize(place.index)
+    storage.install_allocator(place.index, caching.null_allocator(place.index))
+
+
+def test_who_is_short_of_memory_while_another_thread_asks_finds_the_other_blocks(asked):
+    place, driver = asked
+    held, got = [take(place, 64), take(place, 64)], []
+    for id, s in enumerate(held, 1):
+        s.use_on_stream(id)
+        driver.done[id] = stream.stream(place.index, id).submit() - 1
+    del s
+    held.clear()
+    memory.set_limit(place, memory.stats(place)["reserved"])
+    for id in (1, 2):
+        driver.done[id] += 1
+    driver.calls.append(lambda: got.append(take(place, 64)))
+    again = take(place, 64)
+    assert got and memory.stats(place)["pending"] == 0
+    del again
+
+
+def test_streams_that_use_memory_while_it_is_freed_are_none_of_its_users(asked):
+    place, driver = asked
+    s = take(place, 64)
+    s.use_on_stream(1)
+    for id in range(1, 9):
+        driver.done[id] = stream.stream(place.index, id).submit() - 1
+    driver.calls.append(lambda: [s.use_on_stream(id) for id in range(2, 9)])
+    s.free()
+    assert memory.stats(place)["pending"] == 64
+    driver.done[1] += 1
+    assert take(place, 64).nbytes == 64 and memory.stats(place)["pending"] == 0

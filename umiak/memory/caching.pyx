@@ -407,13 +407,14 @@ cdef class CachingAllocator(Allocator):
         """Queue a freed block until other streams are done with it; 0 if they are."""
         cdef Pending* p
         cdef int64_t stream
-        p = <Pending*>malloc(sizeof(Pending) + 2 * len(s.later) * sizeof(int64_t))
+        cdef list users = list(s.later)                 # while they are asked, others may use memory that is offloaded
+        p = <Pending*>malloc(sizeof(Pending) + 2 * len(users) * sizeof(int64_t))
         if p == NULL:
             raise MemoryError()
         p.tickets = <int64_t*>(p + 1)
         p.n = 0
         try:
-            for stream in s.later:
+            for stream in users:
                 if not stream_idle(self.place, stream):
                     p.tickets[2 * p.n] = stream
                     p.tickets[2 * p.n + 1] = record_ticket(self.place, stream)
@@ -432,27 +433,31 @@ cdef class CachingAllocator(Allocator):
 
     cdef int collect(self) except -1:
         """Take back blocks whose last users are done."""
-        # To ask a stream may end work that frees other blocks, and let other threads run: what is gone through is out of their reach.
-        cdef Pending* rest = self.first
-        cdef Pending* p
-        self.first = self.last = NULL
-        try:
-            while rest != NULL:
-                p = rest
+        # To ask a stream may end work that frees other blocks, and let other threads run, which may be short of memory, too: the block
+        # that is asked for is out of their reach, and no other.
+        cdef Pending* p = self.first
+        cdef int64_t left = 0
+        while p != NULL:
+            left += 1
+            p = p.next
+        while left and self.first != NULL:
+            left -= 1
+            p = self.first
+            self.first = p.next
+            if self.first == NULL:
+                self.last = NULL
+            try:
                 while p.n and ticket_done(self.place, p.tickets[2 * p.n - 2], p.tickets[2 * p.n - 1]):
                     p.n -= 1
-                rest = p.next
-                if p.n:
-                    postpone(self, p)
-                else:
-                    self.pending -= SIZES[p.size_class]
-                    self.keep(self.bins[p.stream] + p.size_class, p.size_class, p.data)
-                    free(p)
-        finally:
-            while rest != NULL:
-                p = rest
-                rest = p.next
+            except BaseException:
                 postpone(self, p)
+                raise
+            if p.n:
+                postpone(self, p)
+            else:
+                self.pending -= SIZES[p.size_class]
+                self.keep(self.bins[p.stream] + p.size_class, p.size_class, p.data)
+                free(p)
         return 0
 
     cdef int64_t drop_cached(self, int64_t smallest) except -1:
