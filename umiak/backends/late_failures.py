@@ -26,7 +26,8 @@ class LateFailures:
     """Failures of one stream that were not told yet. ``place`` is the name of the stream's place.
 
     Used under one lock of all queues whose work may wait for each other's: a check asks those that its work has waited
-    for. A queue that is handed work may ask, too, so nobody waits for a queue's own lock while having that one.
+    for. A queue that is handed work may ask, too, so nobody waits for a queue's own lock while having that one, nor for
+    one under which queues are made: what is collected meanwhile may ask.
     """
 
     def __init__(self, place: str) -> None:

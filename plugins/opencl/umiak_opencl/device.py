@@ -150,6 +150,8 @@ class Device(QueueDriver):
         return Place(DEVICE_TYPE, self.number)
 
     def queue(self, id: int) -> Queue:
+        if (queue := self.queues.get(id)) is not None:
+            return queue  # without the lock, see LateFailures
         with self.lock:
             if id not in self.queues:
                 self.queues[id] = Queue(self, id)
@@ -189,8 +191,9 @@ class Device(QueueDriver):
         self.queue(id).put("wait", lambda q: cl.enqueue_barrier(q, wait_for=waited), check)
 
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
+        queue = self.queue(id)
         with self.finishing:
-            return self.queue(id).failures.take()
+            return queue.failures.take()
 
 
 INTERPRETERS = ("Oclgrind",)  # they check all that is done, and take their time

@@ -256,3 +256,48 @@ def test_a_graphed_layer_gives_what_its_layer_does(device, cuda):
     del layer, graphed, call, x, y
     gc.collect()
     assert former.issuperset(cuda.driver.graphs)
+
+
+def test_gradients_are_added_to_what_is_not_done_when_a_recording_begins(device, captured):
+    w = paddle.ones([3])
+    w.stop_gradient = False
+    (w * 2.0).sum().backward()
+    graph = captured(lambda: (w * 3.0).sum().backward())
+    for _ in range(3):
+        graph.replay()
+    assert w.grad.tolist() == [11.0] * 3
+
+
+def elsewhere(call):
+    """What a call gives in another thread, or raises."""
+    found = []
+
+    def run():
+        try:
+            found.append(call())
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    return found[0]
+
+
+def test_other_threads_read_what_a_recording_uses(device, captured):
+    x = paddle.full([3], 2.0) * 1.0
+    found = []
+
+    def work():
+        y = x * 3.0
+        for read in (x.numpy, x.tolist, lambda: x[::2].numpy(), lambda: np.from_dlpack(x.cpu())):
+            found.append(elsewhere(read))
+        found.append(elsewhere(paddle.device.synchronize))
+        return y
+
+    graph = captured(work)
+    *read, refused = found
+    assert [np.asarray(a).tolist() for a in read] == [[2.0] * 3, [2.0] * 3, [2.0] * 2, [2.0] * 3]
+    assert isinstance(refused, CaptureError) and "that no other thread records" in str(refused)
+    graph.replay()
+    assert graph.results.tolist() == [6.0] * 3

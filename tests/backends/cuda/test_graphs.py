@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,8 +11,9 @@ import pytest
 
 import paddle
 from umiak import ops as F
-from umiak.backends.cuda.device import CaptureError
+from umiak.backends.cuda.device import FINISHING, CaptureError
 from umiak.backends.cuda.graphs import Graph, between
+from umiak.backends.cuda.recordings import LOCK
 from umiak.core import array, stream
 from umiak.core.array import from_numpy
 
@@ -184,3 +186,53 @@ def test_tensors_that_do_not_fit_are_refused(device, graph):
         captured()
     with pytest.raises(CaptureError, match=r"\[graph\] requires tensors of gpu:0"):
         graph(lambda x: x, paddle.to_tensor(X, place="cpu"))
+
+
+def test_who_asks_a_stream_when_its_capture_begins_or_ends_does_not_spoil_it(device, cuda, graph, monkeypatch):
+    """Whoever asks sets a mark on a stream, unless it is captured."""
+    owner, threads = cuda.device(device), []
+
+    def asked(call):
+        def run(handle):
+            result = call(handle) if call is begin else None
+            queue = next(q for q in owner.queues.values() if q.handle == handle)
+            threads.append(threading.Thread(target=queue.poll, daemon=True))
+            threads[-1].start()
+            threads[-1].join(0.2)  # which ends, if it may ask now
+            return result if call is begin else call(handle)
+
+        return run
+
+    begin, end = cuda.driver.stream_begin_capture, cuda.driver.stream_end_capture
+    monkeypatch.setattr(cuda.driver, "stream_begin_capture", asked(begin))
+    monkeypatch.setattr(cuda.driver, "stream_end_capture", asked(end))
+    x = from_numpy(X, device)
+    captured = graph(lambda x: F.mul(x, 3.0), x)
+    for thread in threads:
+        thread.join(60)
+    np.testing.assert_array_equal(array.host_values(captured(x)), 3 * X)
+    assert len(threads) == 2
+
+
+def test_a_graph_may_go_while_work_is_finished_and_another_thread_captures(device, graph):
+    """As one that is collected does."""
+    captured = graph(lambda x: F.mul(x, 3.0), from_numpy(X, device))
+    capturing = threading.Event()
+
+    def capture():
+        with LOCK:
+            capturing.set()
+            with FINISHING:
+                pass
+
+    def finish():
+        with FINISHING:
+            threads[1].start()
+            capturing.wait(30)
+            captured.close()
+
+    threads = [threading.Thread(target=f, daemon=True) for f in (finish, capture)]
+    threads[0].start()
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive(), "they wait for each other"

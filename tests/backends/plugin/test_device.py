@@ -291,3 +291,19 @@ def test_axes_in_the_order_of_the_target():
     assert copies.ordered((2, 3, 4), (1, 2, 6), (12, 4, 1)) == [(4, 6, 1), (3, 2, 4), (2, 1, 12)]
     assert copies.ordered((2, 3, 4), (12, 4, 1), (12, 4, 1)) == [(24, 1, 1)]
     assert copies.span([(3, -2, 5)], 1) == (-4, [-2], 5)
+
+
+def test_checks_of_work_may_ask_the_queue_that_is_waited_for(loop):
+    """As those of work that waited for another stream do, whose checks ask this one."""
+    queue = loop.backend.device(HERE).queue(transfer.current_stream(HERE).id)
+    x, y = on(HERE, np.arange(4.0)), empty((4,), paddle.float64, HERE)
+    stream.synchronize(HERE.index)
+    done, tickets = [], []
+    for name in ("first", "second", "third"):
+        transfer.copy(y, x)  # so that it is not done before somebody asks
+        queue.put(name, lambda handle: None, lambda name=name: done.append(name) or (queue.poll() and None))
+        tickets.append(queue.stream.submitted)
+    queue.wait(tickets[1])
+    assert done[:2] == ["first", "second"] and queue.completed >= tickets[1]
+    queue.wait(tickets[2])
+    assert done == ["first", "second", "third"]

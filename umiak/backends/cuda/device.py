@@ -88,11 +88,11 @@ class Capture:
     ``draws``: those of draws alone will be; None: not even those.
     ``addresses`` that the graph will use; ``storages`` of other streams' memory among them, which are pinned; ``keep``
     what has to live as long; ``pending`` what is to be done after each launch of the graph; ``launches`` of kernels of
-    the loop IR; ``others`` counts the work that is no nest.
+    the loop IR; ``others`` counts the work that is no nest; ``thread`` records.
     """
 
     def __init__(self, settable: bool = False, draws: bool = False) -> None:
-        self.settable = settable
+        self.settable, self.thread = settable, threading.get_ident()
         self.draws: list[Draw] | None = [] if draws else None
         self.addresses: set[int] = set()
         self.storages: dict[int, Storage] = {}  # by id
@@ -237,19 +237,20 @@ class Queue(Line):
         self.completed = self.marked = self.stream.submitted
 
     def event(self, ticket: int) -> int:
-        """The event behind which all up to a ticket is done; 0 where it is already."""
+        """The event behind which all up to a ticket is done; 0 where it is already. What another thread records is
+        nothing to wait for, since it is not done before its graph is launched: the event is that of the work before."""
         with FINISHING:
             if ticket > self.marked:
                 self.refuse_waiting()
             if self.poll() >= ticket:
                 return 0
-            return next((event for t, event in self.marks if t >= ticket), 0)
+            return next((event for t, event in self.marks if t >= ticket), self.marks[-1][1] if self.marks else 0)
 
     def refuse_waiting(self) -> None:
-        """Raise within a capture: what it records is not done."""
+        """Raise within a capture of this thread: what it records is not done."""
         if self.device.probe is not None:
             self.device.probe.interrupted = True
-        if self.capture is not None:
+        if self.capture is not None and self.capture.thread == threading.get_ident():
             place = self.device.place.name
             raise CaptureError(
                 f"[graph] requires work that nobody waits for, got a wait for {place} in a function that is captured. "
@@ -257,7 +258,16 @@ class Queue(Line):
             )
 
     def wait(self, ticket: int) -> None:
-        while (event := self.event(ticket)) != 0:
+        while True:
+            with FINISHING:
+                event = self.event(ticket)
+                if not event and self.completed < ticket:
+                    raise CaptureError(
+                        f"[synchronize] requires a stream that no other thread records, got stream {self.stream.id} of "
+                        f"{self.device.place.name}. Wait until its graph has ended"
+                    )
+            if not event:
+                return
             try:
                 self.device.enter().event_synchronize(event)
             except CudaError as error:
@@ -339,6 +349,8 @@ class Device(QueueDriver):
             return self.driver.event_create(timing=timing)
 
     def queue(self, id: int) -> Queue:
+        if (queue := self.queues.get(id)) is not None:
+            return queue  # without the lock: within FINISHING, nobody waits for whoever opens another
         with self.lock:
             if id not in self.queues:
                 self.queues[id] = Queue(self, id)
@@ -387,6 +399,9 @@ class Device(QueueDriver):
         self.queue(id).wait(ticket)
 
     def after(self, id: int, event: Event) -> None:
+        if self.queue(id).capture is not None:
+            event.synchronize()  # a graph waits for nothing outside of it, and is launched when that is done
+            return
         source = DEVICES.get(event.stream.place)
         if source is None:
             event.synchronize()  # another kind of device's: the host waits
@@ -407,8 +422,9 @@ class Device(QueueDriver):
         self.queue(id).put("wait", enqueue, check)
 
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
+        queue = self.queue(id)
         with FINISHING:
-            return self.queue(id).failures.take()
+            return queue.failures.take()
 
     def native_handle(self, id: int) -> int:
         queue = self.queue(id)

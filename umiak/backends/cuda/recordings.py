@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from umiak.backends.cuda.device import Capture, CaptureError, Device
+from umiak.backends.cuda.device import FINISHING, Capture, CaptureError, Device
 from umiak.backends.cuda.driver import CudaError
 from umiak.core import stream
 from umiak.core.context import current
@@ -22,6 +22,7 @@ from umiak.core.place import Place
 MOST_STREAMS = 128  # of a place, that recordings have at a time
 
 LOCK = threading.RLock()  # one thread at a time captures or launches
+_STREAMS = threading.RLock()  # of what follows: a graph may be collected in a thread that whoever captures waits for
 _free: dict[int, list[int]] = {}  # streams of closed recordings, by index of the place
 _opened: dict[int, int] = {}
 
@@ -67,19 +68,19 @@ class GraphSequence:
 
     def begin(self) -> None:
         """Record what the stream gets from now on."""
-        self.device.enter().stream_begin_capture(self.queue.handle)
-        self.queue.capture = Capture(self.settable, self.draws)
+        with FINISHING:  # in which whoever asks the stream sets a mark on it, unless it is captured
+            self.device.enter().stream_begin_capture(self.queue.handle)
+            self.queue.capture = Capture(self.settable, self.draws)
         self.device.recording = self
 
     def end(self) -> Segment | None:
         """End a graph; None, where nothing was recorded."""
-        queue, driver = self.queue, self.device.enter()
-        capture, queue.capture = queue.capture, None
+        driver, capture = self.device.enter(), self.queue.capture
         self.device.recording = None
         assert capture is not None
         graph = 0
         try:
-            graph = driver.stream_end_capture(queue.handle)
+            graph = self._end_capture()
             if not capture.work:
                 driver.graph_destroy(graph)
                 return None
@@ -103,14 +104,21 @@ class GraphSequence:
         """Drop what was recorded since the last graph."""
         if self.device.recording is self:  # not another one, in which this is collected
             self.device.recording = None
-        capture, self.queue.capture = self.queue.capture, None
+        capture = self.queue.capture
         if capture is None:
             return
-        driver = self.device.enter()
         # The driver refuses to end a capture that a call has spoiled.
         with suppress(CudaError):
-            driver.graph_destroy(driver.stream_end_capture(self.queue.handle))
+            self.device.enter().graph_destroy(self._end_capture())
         _release(capture)
+
+    def _end_capture(self) -> int:
+        """Have the stream do again what it gets; the graph of what it has recorded."""
+        with FINISHING:
+            try:
+                return self.device.enter().stream_end_capture(self.queue.handle)
+            finally:
+                self.queue.capture = None
 
     def apart(self, step: Callable[[], None]) -> None:
         """Do something between two graphs, at this call and at all later ones, on the stream of whoever calls."""
@@ -187,7 +195,7 @@ def _release(capture: Capture) -> None:
 
 
 def _take_stream(place: Place, pool: int | None) -> int:
-    with LOCK:
+    with _STREAMS:
         if pool is not None and (place.index, pool) in _pools:
             shared = _pools[place.index, pool]
             shared.users += 1
@@ -199,7 +207,7 @@ def _take_stream(place: Place, pool: int | None) -> int:
 
 
 def _give_stream(place: Place, id: int, pool: int | None) -> None:
-    with LOCK:
+    with _STREAMS:
         if pool is not None:
             shared = _pools[place.index, pool]
             shared.users -= 1
@@ -210,7 +218,7 @@ def _give_stream(place: Place, id: int, pool: int | None) -> None:
 
 
 def _new_stream(place: Place) -> int:
-    with LOCK:
+    with _STREAMS:
         free = _free.setdefault(place.index, [])
         if free:
             return free.pop()

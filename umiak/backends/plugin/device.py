@@ -46,6 +46,8 @@ class PluginDevice(QueueDriver):
 
     def queue(self, id: int) -> Queue:
         """The stream of a number."""
+        if (queue := self.queues.get(id)) is not None:
+            return queue  # without the lock, see LateFailures
         with self.lock:
             if id not in self.queues:
                 self.queues[id] = Queue(self, id)
@@ -104,8 +106,9 @@ class PluginDevice(QueueDriver):
         self.queue(id).put("wait", submit, check, before)
 
     def failures(self, id: int) -> list[tuple[str, BaseException]]:
+        queue = self.queue(id)
         with self.finishing:
-            return self.queue(id).failures.take()
+            return queue.failures.take()
 
     def native_handle(self, id: int) -> int:
         handle = self.queue(id).handle

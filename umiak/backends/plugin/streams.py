@@ -114,12 +114,12 @@ class Queue:
                 continue
             outcome = self._told("synchronize_event", mark)
             with self.device.finishing:
-                if not any(x.mark is mark for x in list(self.work)):
-                    continue  # another thread was first
-                while (before := self.work.popleft()).mark is not mark:
-                    # It is over, too; it may have failed on its own.
-                    self._finish(before, self.outcome(before.mark) or True)
-                self._finish(before, outcome)
+                # Another thread may have been first; a check may ask other queues, and these this one again.
+                last = next((x.ticket for x in list(self.work) if x.mark is mark), 0)
+                while self.work and self.work[0].ticket <= last:
+                    done = self.work.popleft()
+                    # What comes before is over, too; it may have failed on its own.
+                    self._finish(done, outcome if done.mark is mark else self.outcome(done.mark) or True)
 
     def outcome(self, mark: Mark) -> Outcome:
         """Return at once what became of the work before an event; a plug-in without such a question is never sure."""
