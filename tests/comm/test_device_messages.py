@@ -6,6 +6,7 @@ import queue
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -120,8 +121,8 @@ class Pair:
         self.closed = True
 
 
-@pytest.fixture
-def ranks(fake, monkeypatch):
+@contextmanager
+def opened(fake, monkeypatch):
     """The groups of two ranks with their devices, and what the library has done."""
     met, boxes = {}, {}
     libraries = {place: Library(fake.device(place), met) for place in PLACES}
@@ -130,6 +131,12 @@ def ranks(fake, monkeypatch):
     yield groups, met, boxes
     for group in groups:
         group.close()
+
+
+@pytest.fixture
+def ranks(fake, monkeypatch):
+    with opened(fake, monkeypatch) as found:
+        yield found
 
 
 def tensors(n=6, k=0):
@@ -225,3 +232,15 @@ def test_ranks_that_cannot_connect_say_so(ranks):
         connection.thread.join(PATIENCE)
     with pytest.raises(CommError, match=r"\[comm\] requires a connection between two devices, which failed"):
         groups[0].send(tensors()[0], 1)
+
+
+def test_streams_of_a_group_are_used_by_the_next(fake, monkeypatch):
+    used = []
+    for _ in range(4):
+        with opened(fake, monkeypatch) as (groups, met, _):
+            groups[0].send(tensors()[0], 1)
+            finished(groups[1].recv(empty((6,), float32, OTHER), 0))
+            for place in PLACES:
+                stream.synchronize(place.index)
+        used.append({id for _, id in met["messages"]})
+    assert set.union(*used) == used[0]

@@ -320,7 +320,7 @@ for _reason, _names in {
         "paddle.jit.sot.models.table:_HELD paddle.jit.sot.models.table:_MODELS "
         "umiak.backends.base:_absent umiak.backends.base:_loader umiak.backends.cuda.device:DEVICES "
         "umiak.backends.cuda.recordings:_free umiak.backends.cuda.recordings:_opened "
-        "umiak.backends.copy_streams:_unused "
+        "umiak.backends.spare_streams:_spare "
         "umiak.backends.plugin.discovery:_loaded "
         "umiak.backends.plugin.structures:SCALARS umiak.compiler.algorithms.writer:ALGORITHMS "
         "umiak.core.custom_calls:GIVE_BACK umiak.core.custom_calls:SAVE umiak.core.extension:CALL "

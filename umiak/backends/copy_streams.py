@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 
-from umiak.backends import transfer
+from umiak.backends import spare_streams, transfer
 from umiak.backends.base import get
-from umiak.core import stream as streams
 from umiak.core.buffer import Buffer, access
 from umiak.core.place import Place
 from umiak.core.storage import ACCESS_HOST, ACCESS_NOTHING
@@ -14,7 +13,6 @@ from umiak.core.stream import Event, Stream
 from umiak.core.tensor import Tensor, empty
 
 CPU = Place("cpu")
-_unused: dict[Place, list[Stream]] = {}  # streams that no CopyStreams has any more: a device has a limited number
 
 
 class PendingCopy:
@@ -48,11 +46,8 @@ class CopyStreams:
         self.pending: list[PendingCopy] = []
 
     def __del__(self) -> None:
-        for copy in self.pending:
-            with contextlib.suppress(RuntimeError):  # whoever waits for a copy is told; here memory waits for its end
-                copy.wait()
-        for device, queue in self.queues.items():
-            _unused.setdefault(device, []).append(queue)
+        for queue in self.queues.values():
+            spare_streams.give(queue)  # which waits: the memory of what is pending is in use until then
 
     def start(self, target: Tensor, source: Tensor) -> PendingCopy:
         """Hand in the copy of a contiguous tensor to a contiguous one of the same shape and dtype.
@@ -68,8 +63,7 @@ class CopyStreams:
             return PendingCopy(None, there, (target, source))
         device = here if access(there) == ACCESS_HOST else there
         if device not in self.queues:
-            unused = _unused.get(device)
-            self.queues[device] = unused.pop() if unused else streams.new_stream(device.index)
+            self.queues[device] = spare_streams.take(device)
         queue = self.queues[device]
         queue.wait(transfer.current_stream(device).record())
         if device is here:

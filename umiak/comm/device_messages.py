@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from umiak import backends
+from umiak.backends import spare_streams
 from umiak.backends.collectives import RECEIVE, SEND
 from umiak.comm.errors import CommError
 from umiak.comm.staging import StagedArray
@@ -23,7 +24,7 @@ from umiak.core import inplace
 from umiak.core.buffer import Buffer
 from umiak.core.context import current
 from umiak.core.place import Place
-from umiak.core.stream import Event, new_stream, stream
+from umiak.core.stream import Event, stream
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.base import REGISTRY
 
@@ -45,7 +46,7 @@ class Connection:
 
     def __init__(self, library: Collectives, place: Place, id: bytes, rank: int) -> None:
         self.place, self.id = place, id
-        self.stream = new_stream(place.index).id
+        self.stream = spare_streams.take(place).id
         self.link: Communicator | None = None
         self.error: Exception | None = None
         self.lock = threading.RLock()
@@ -96,8 +97,12 @@ class Connection:
     def close(self) -> None:
         """End it, unless a message is under way that nobody takes any more."""
         with self.lock:
-            if self.link is not None and stream(self.place.index, self.stream).query():
+            queue = stream(self.place.index, self.stream)
+            if self.link is not None and queue.query():
                 self.link.close()
+                spare_streams.give(queue)
+            elif self.error is not None:
+                spare_streams.give(queue)
 
 
 class Turn:
