@@ -1,6 +1,7 @@
 """Checks of collectives by the library of a plug-in's device, on two ranks: no element passes through the host."""
 
 import contextlib
+import threading
 
 import numpy as np
 import pytest
@@ -21,20 +22,25 @@ def place_of(rank):
     return Place("loop", rank % 2)
 
 
+LOCK, FORMER = threading.Lock(), []  # what ranks that are threads have replaced: the first one restores nothing
+
+
+def refuse(self):
+    assert self.device is None, "an operand of a device was staged"
+
+
 @contextlib.contextmanager
 def on_device(rank):
     """New tensors lie on the rank's device. Operands of groups may not be staged in the host's memory."""
-    former = staging.StagedArray.copy_to_host
-
-    def refuse(self):
-        assert self.device is None, "an operand of a device was staged"
-
     paddle.set_device(place_of(rank).name)
-    staging.StagedArray.copy_to_host = refuse
+    with LOCK:
+        FORMER.append(staging.StagedArray.copy_to_host)
+        staging.StagedArray.copy_to_host = refuse
     try:
         yield from_numpy
     finally:
-        staging.StagedArray.copy_to_host = former
+        with LOCK:
+            staging.StagedArray.copy_to_host = FORMER.pop()  # the last of several is the first that was replaced
         paddle.set_device("cpu")
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support import ranks
 from umiak import comm
+from umiak.comm import staging
 from umiak.core.array import from_numpy
 
 MODULE = "tests.backends.plugin.collectives_checks"
@@ -21,7 +22,9 @@ def test_two_processes(name, loop):
 
 @pytest.mark.parametrize("name", ["check_movement", "check_batches_of_messages"])
 def test_two_threads(name, loop):
+    before = staging.StagedArray.copy_to_host
     ranks.simulate(2, MODULE, name)
+    assert staging.StagedArray.copy_to_host is before, "what one of the threads has replaced"
 
 
 def test_operands_go_by_the_host_where_calls_are_compared(loop, monkeypatch):
