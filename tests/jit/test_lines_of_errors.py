@@ -177,3 +177,67 @@ def test_the_traceback_of_a_mistake_has_functions_that_were_inlined(guarded, ful
                 "y = reshaped(x)", "return paddle.reshape(y, [7])",
             ]  # fmt: skip
         assert names[-3:] == ["outer", "and_more", "reshaped"]
+
+
+def around(x):
+    with paddle.no_grad():
+        y = and_more(x)
+    return y * 1
+
+
+def around_again(x):
+    y = around(x)
+    return y * 2
+
+
+def handled(x):
+    try:
+        z = around_again(x) + 1
+    finally:
+        del x
+    return z
+
+
+def alone(x):
+    try:
+        y = paddle.reshape(x, [7])
+    finally:
+        del x
+    return y
+
+
+def known_later(x):
+    n = int(x.sum())
+    return [1, 2][n] + 1
+
+
+def through(x):
+    return known_later(x) + 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        and_more,
+        around,
+        around_again,
+        handled,
+        alone,
+        lambda x: handled(x + 1) - 1,
+        lambda x: through(x) - 1,
+        lambda x: [and_more(x) for _ in range(2)],
+        lambda x: sum(and_more(x) for _ in range(2)),
+    ],
+)
+def test_the_traceback_of_a_mistake_is_the_eager_one(function):
+    def frames():
+        with pytest.raises((ValueError, IndexError)) as caught:
+            tried(paddle.ones([4]))
+        lines = traceback.extract_tb(caught.value.__traceback__)[1:]
+        return [(line.name, line.line) for line in lines if line.filename == __file__]
+
+    tried = function
+    eager = frames()
+    tried = paddle.jit.to_static(function)
+    for _ in range(3):
+        assert frames() == eager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import textwrap
 import threading
 import time
 import warnings
@@ -441,24 +442,26 @@ class CapturedFrame(FrameCall):
         text = f"{rebuilder.value(function)}({', '.join(args)})"
         out: list[tuple[str, int]] = []
         names["Tail"] = Tail
-        inlined = InlinedFrames([(f.code.co_filename, f.instruction.line, f.code.co_name) for f in frames[1:]])
+        called, failed = len(frames), False  # the frame whose rest is called; whether `e` may be an error by then
         for k, (name, values, f) in reversed(list(enumerate(calls))):
-            line = f.instruction.line
             if f is not frames[0] and _only_returns(f):
                 continue
-            failed = "caught"
-            if inlined.places and not out:  # the operation itself, of the innermost frame
-                line, failed = frames[0].instruction.line, f"{names.name(inlined)}(caught)"
-            attempt = f"try:\n x, e = {text}, None\nexcept BaseException as caught:\n "
-            if any(map(_is_guarded, frames[: k + 1])):  # through the rest of this frame to those around
-                out.append((f"{attempt}x, e = None, {failed}", line))
-            elif failed != "caught":
-                out.append((f"{attempt}raise {failed}", line))
-            else:
-                out.append((f"x, e = {text}, None", line))
+            # What fails passes through the frames down to the one that handles it, which puts its own entry on top.
+            handling = [i for i in range(k + 1) if _is_guarded(frames[i])]
+            passed = frames[handling[-1] + 1 if handling else 1 : called]
+            text = f"x, e = {text}, None"
+            if handling or passed:
+                below = InlinedFrames([(f.code.co_filename, f.instruction.line, f.code.co_name) for f in passed])
+                error = f"{names.name(below)}(caught)"
+                ending = f"x, e = None, {error}" if handling else f"raise {error}"
+                text = f"try:\n {text}\nexcept BaseException as caught:\n {ending}"
+            if failed and not _is_guarded(frames[called]):  # has no handler of it
+                text = "if e is None:\n" + textwrap.indent(text, " ")
+            out.append((text, frames[0].instruction.line))
+            called, failed = k, bool(handling)
             values = [*values, "x", "e"]
             if f is frames[0]:
-                out.append((f"return Tail({name}, ({', '.join(values)}))", line))
+                out.append((f"return Tail({name}, ({', '.join(values)}))", f.instruction.line))
             text = f"{name}({', '.join(values)})"
         return out
 
