@@ -8,6 +8,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.framework.grad_mode import enable_grad
+from paddle.optimizer.captured import refuse_inside
 from paddle.optimizer.line_search import Point, strong_wolfe
 from paddle.optimizer.optimizer import Optimizer
 from paddle.optimizer.penalties import RegularizedGrad, with_penalties
@@ -169,6 +170,7 @@ class LBFGS(Optimizer):
         Returns:
             The loss that the first call of ``closure`` gave.
         """
+        refuse_inside("LBFGS.step")
         with no_grad_guard():
             return self._minimize(closure)
 

@@ -83,6 +83,21 @@ def test_as_the_reference_framework():
     }  # fmt: skip
 
 
+def test_captured_functions_count_evaluations_once():
+    """A step runs between graphs, from its beginning; one graph refuses it."""
+
+    def trained(capture):
+        p = parameter([-1.2, 1.0])
+        opt = O.LBFGS(max_iter=4, history_size=3, line_search_fn="strong_wolfe", parameters=[p])
+        step = capture(lambda: opt.step(closing(opt, rosenbrock, p)))
+        losses = [step().item() for _ in range(5)]
+        return losses, p.tolist(), opt.state_dict()["state"]["func_evals"]
+
+    assert trained(paddle.jit.to_static) == trained(lambda f: f)
+    with pytest.raises(RuntimeError, match=r"\[LBFGS\.step\] requires a call outside of graphs"):
+        trained(lambda f: paddle.jit.to_static(f, full_graph=True))
+
+
 def test_several_parameters_decay_and_clipping():
     def loss_of(a, b):
         return ((a - 1.0) ** 2).sum() + ((b * a.sum() - 2.0) ** 2).sum()
