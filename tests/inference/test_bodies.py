@@ -94,6 +94,11 @@ def npy(x, **header):
     return file.getvalue() + x.tobytes()
 
 
+def headed(text):
+    """An array with a header that is no dict."""
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode()
+
+
 def tensors(header, data=b""):
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + data
@@ -129,6 +134,8 @@ def entry(**changes):
         (NPZ, npz(b"\0" * (MOST + 1), compression=zipfile.ZIP_DEFLATED), f"arrays of {MOST} bytes at most"),
         (NPZ, npz(npy(np.ones([1, 2], "float32")), compression=zipfile.ZIP_BZIP2), "stored or deflated"),
         (NPZ, npz(npy(np.ones([1, 2], "float32")), compression=zipfile.ZIP_LZMA), "stored or deflated"),
+        (NPZ, npz(headed("(2," * 50)), "an archive of NumPy is required"),
+        (NPZ, npz(headed("-" * 9000 + "1")), "an archive of NumPy is required"),
         (SAFETENSORS, b"abc", "without a header"),
         (SAFETENSORS, (1 << 60).to_bytes(8, "little"), "without a header"),
         (SAFETENSORS, tensors(b"{"), "a header in JSON"),
@@ -176,6 +183,14 @@ def test_integers_in_json(dtype, text, message):
     with pytest.raises(Malformed, match=message):
         read(JSON, f'{{"inputs": {{"x": {text}}}}}'.encode(), wanted)
     assert read(JSON, b'{"inputs": {"x": [1, 2]}}', wanted)["x"].tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_texts_in_json_are_numbers_of_each_floating_dtype(dtype):
+    wanted = {"x": Declared([-1], convert(dtype))}
+    found = read(JSON, b'{"inputs": {"x": ["NaN", "-Infinity", 1.5]}}', wanted)["x"]
+    assert found.dtype.name == dtype
+    np.testing.assert_array_equal(found.astype("float64"), [np.nan, -np.inf, 1.5])
 
 
 def test_pickles_are_not_read():

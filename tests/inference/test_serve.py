@@ -20,9 +20,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from starlette.requests import Request
 
 from paddle.inference.serve import __main__ as command
 from paddle.inference.serve.bodies import FORMS
+from paddle.inference.serve.http import read_body
 from tests.support import inference_nets
 
 WAIT = 60
@@ -267,9 +269,21 @@ def test_a_body_that_does_not_come(prefix):
             assert answer.status == 408 and answer.headers["connection"] == "close"
             assert "within 0.2 seconds" in json.loads(answer.read())["error"]
             assert s.recv(1) == b""
-        assert server.ask("GET", "/health/live")[0] == 200
+        assert server.numbers()['umiak_requests_total{status="408"}'] == "1"
         assert server.stop() == 0
         assert "Traceback" not in server.process.stderr.read()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tasks do not count their cancellations")
+def test_a_cancellation_beside_a_late_body_is_kept():
+    async def main():
+        body = asyncio.ensure_future(read_body(Request({"type": "http", "headers": []}, asyncio.Event().wait), 1, 0))
+        await asyncio.sleep(0)
+        body.cancel()
+        await body
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(main())
 
 
 def test_a_client_that_asks_before_it_writes_too_much(server):

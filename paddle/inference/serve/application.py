@@ -145,7 +145,10 @@ def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:
 
     async def predicted(request: Request) -> Response:
         began = time.monotonic()
-        response = await _answer(request, model)
+        try:
+            response = await _answer(request, model)
+        except HTTPException as error:  # of a body that did not come
+            response = await refused(request, error)
         model.metrics.requests.add(str(response.status_code))
         model.metrics.request_seconds.add(time.monotonic() - began)
         return response

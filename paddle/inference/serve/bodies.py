@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -64,7 +65,8 @@ def _array(name: str, value: Any, dtype: DType) -> np.ndarray:
             raise Malformed(f"numbers are required as {name!r}, got texts")
         if found.dtype.kind == "f" and not dtype.is_floating and found.size:
             raise Malformed(f"integers are required as {name!r}, got other numbers")
-        converted = found.astype(wanted)
+        # Types of `ml_dtypes` are not made of texts.
+        converted = (found.astype(np.float64) if found.dtype.kind == "U" else found).astype(wanted)
         if found.dtype.kind in "iu" and dtype.is_integer and not np.array_equal(converted, found):
             raise Malformed(f"numbers that {dtype.name} holds are required as {name!r}")
     except (OverflowError, TypeError, ValueError) as error:
@@ -94,6 +96,12 @@ def _plain(x: np.ndarray) -> Any:
 
 
 _READ = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED  # the others are unpacked in one piece, however large
+_DAMAGED = (
+    # `zipfile`: damaged archives, encrypted ones, and methods of compression that it has not.
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError,
+    # NumPy: headers of arrays, which are Python's literals.
+    tokenize.TokenError, MemoryError, SyntaxError, TypeError,
+)  # fmt: skip
 
 
 def _from_npz(body: bytes, declared: Mapping[str, Declared], headers: Mapping[str, str], most: int) -> Arrays:
@@ -117,9 +125,8 @@ def _from_npz(body: bytes, declared: Mapping[str, Declared], headers: Mapping[st
                         arrays[name] = arrays[name].view(wanted)
     except Malformed:
         raise
-    # What `zipfile` raises for damaged archives, for encrypted ones and for methods of compression that it has not.
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, ValueError) as error:
-        raise Malformed(f"an archive of NumPy is required, got {error}") from error
+    except _DAMAGED as error:
+        raise Malformed(f"an archive of NumPy is required, got {error or type(error).__name__}") from error
     return arrays
 
 

@@ -78,9 +78,9 @@ async def read_body(request: Request, most: int, seconds: float) -> bytes | None
     try:
         return await _whole_body(request, most)
     except asyncio.CancelledError:
-        if not late:
+        # Since Python 3.11 a task counts its cancellations: it goes on, unless another than ours waits.
+        if not late or getattr(task, "uncancel", int)():
             raise
-        getattr(task, "uncancel", int)()  # since Python 3.11: the task goes on
         text = f"a whole body is required within {seconds:g} seconds"
         raise HTTPException(408, text, {"Connection": "close"}) from None
     finally:
