@@ -24,6 +24,7 @@ from paddle.distribution.distribution import (
 from paddle.tensor._args import cast, create_on, integer
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -52,9 +53,15 @@ def _support(like: Tensor, last: int) -> Tensor:
 
 
 def _largest(x: Tensor) -> Any:
-    """The largest element, rounded up; 0 of none. A number of the program where that has the data."""
-    most = F.maximum(F.max(x, tuple(range(x.ndim)), empty=True), 0.0)
+    """The largest finite element, rounded up; 0 of none. A number of the program where that has the data."""
+    most = F.maximum(F.max(F.where(F.isfinite(x), x, 0.0), tuple(range(x.ndim)), empty=True), 0.0)
     return integer(F.cast(F.ceil(most), dtype=dt.int64), "entropy", "the largest outcome")
+
+
+def _wide(x: Tensor) -> Tensor:
+    """In float64: logarithms of factorials of many outcomes all but cancel, and 16 bits have no numbers for the
+    outcomes themselves."""
+    return cast(x, dt.float64)
 
 
 @public("paddle.distribution")
@@ -258,18 +265,25 @@ class Binomial(Distribution):
         Returns:
             Tensor of shape ``batch_shape``.
         """
-        n = self.total_count
+        wide = Binomial(_wide(self.total_count), _wide(self.probs))
+        n = wide.total_count
         k = _support(n, _largest(n))
         possible = F.le(k, n)
-        logs = self.log_prob(F.where(possible, k, 0.0))
-        return F.neg(F.sum(F.where(possible, F.mul(F.exp(logs), logs), 0.0), (0,)))
+        logs = wide.log_prob(F.where(possible, k, 0.0))
+        total = F.sum(F.where(possible, F.mul(F.exp(logs), logs), 0.0), (0,))
+        return cast(F.sub(F.sub(n, n), total), self.probs.dtype)  # of counts that are no number there is none
 
 
 @register_kl(Binomial, Binomial)
 def _binomials(p: Binomial, q: Binomial) -> Tensor:
     different = F.ne(*parameters("kl_divergence", p.total_count, q.total_count))
-    required = "[kl_divergence] requires binomial distributions of equal total_count, got others"
-    F.require(F.logical_not(F.any(different, tuple(range(different.ndim)))), kind="ValueError", args=(required,))
+    equal = F.logical_not(F.any(different, tuple(range(different.ndim))))
+    required = "binomial distributions of equal total_count"
+    if current().trace:
+        F.require(equal, kind="ValueError", args=(f"[kl_divergence] requires {required}, got others",))
+    elif not equal.item():
+        counts = f"{p.total_count.tolist()} and {q.total_count.tolist()}"
+        raise op_error(ValueError, "kl_divergence", required, counts)
     return F.mul(p.total_count, _divergence_of(p.probs, q.probs))
 
 
@@ -315,11 +329,13 @@ class Poisson(Distribution):
         Returns:
             Tensor of shape ``batch_shape``.
         """
-        rate = self.rate
-        logs = self.log_prob(_support(rate, _largest(F.add(rate, F.add(F.mul(F.sqrt(rate), 12.0), 20.0)))))
+        wide = Poisson(_wide(self.rate))
+        most = F.add(wide.rate, F.add(F.mul(F.sqrt(wide.rate), 12.0), 20.0))
+        logs = wide.log_prob(_support(most, _largest(most)))
         probs = F.exp(logs)
         none = F.eq(probs, 0)  # of infinite logarithms
-        return F.neg(F.sum(F.mul(probs, F.where(none, 0.0, logs)), (0,)))
+        total = F.sum(F.mul(probs, F.where(none, 0.0, logs)), (0,))
+        return cast(F.sub(F.sub(most, most), total), self.rate.dtype)  # of rates that are no number there is none
 
 
 @register_kl(Poisson, Poisson)
@@ -400,7 +416,7 @@ class Categorical(Distribution):
         index = cast(value, dt.int64)
         if last == 0:
             return F.reshape(F.take(share, F.reshape(index, (index.size,)), 0), tuple(index.shape))
-        shape = (*common_shape(self.logits.shape[:-1], index.shape[:-1]), index.shape[-1])
+        shape = (*common_shape("Categorical", self.logits.shape[:-1], index.shape[:-1]), index.shape[-1])
         return F.take_along(expand(share, (*shape[:-1], share.shape[-1])), expand(index, shape), len(shape) - 1)
 
     def prob(self, value: Tensor) -> Tensor:
@@ -478,9 +494,10 @@ class Multinomial(Distribution):
         Returns:
             Tensor of shape ``batch_shape``.
         """
-        n, p = float(self.total_count), self.probs
+        n, p = float(self.total_count), _wide(self.probs)
         last = (p.ndim - 1,)
         k = _support(p, self.total_count)
         counts = F.exp(Binomial(n, p).log_prob(expand(k, (k.shape[0], *p.shape))))
         repeats = F.sum(F.sum(F.mul(counts, F.lgamma(F.add(k, 1.0))), (0,)), last)
-        return F.sub(F.sub(repeats, F.mul(F.sum(xlogy(p, p), last), n)), math.lgamma(n + 1))
+        total = F.sub(F.sub(repeats, F.mul(F.sum(xlogy(p, p), last), n)), math.lgamma(n + 1))
+        return cast(total, self.probs.dtype)

@@ -25,11 +25,14 @@ from umiak.util.errors import op_error
 # --- arguments -----------------------------------------------------------------------------------------------------
 
 
-def common_shape(*shapes: Iterable[int]) -> tuple[int, ...]:
+def common_shape(op: str, *shapes: Iterable[int], required: str = "shapes that broadcast") -> tuple[int, ...]:
     """The shape that all broadcast to; ValueError where there is none."""
     known = [tuple(shape) for shape in shapes]
     rank = max(map(len, known), default=0)
-    return tuple(reduce(dim.broadcast, sizes) for sizes in zip(*((1,) * (rank - len(s)) + s for s in known)))
+    try:
+        return tuple(reduce(dim.broadcast, sizes) for sizes in zip(*((1,) * (rank - len(s)) + s for s in known)))
+    except ValueError:
+        raise op_error(ValueError, op, required, " and ".join(map(str, known))) from None
 
 
 def expand(x: Tensor, shape: Iterable[int]) -> Tensor:
@@ -65,11 +68,7 @@ def _array(v: Any, op: str, place: Any) -> Any:
 def parameters(op: str, *values: Any) -> list[Tensor]:
     """Like :func:`tensors`, broadcast against each other."""
     operands = tensors(op, *values)
-    try:
-        shape = common_shape(*(t.shape for t in operands))
-    except ValueError:
-        got = " and ".join(str(t.shape) for t in operands)
-        raise op_error(ValueError, op, "parameters whose shapes broadcast", got) from None
+    shape = common_shape(op, *(t.shape for t in operands), required="parameters whose shapes broadcast")
     return [expand(t, shape) for t in operands]
 
 
@@ -309,7 +308,11 @@ class Distribution:
         if isinstance(sample_shape, (int, np.integer)):
             got = f"{type(sample_shape).__name__} {sample_shape}"
             raise op_error(TypeError, type(self).__name__, "a sequence of ints as shape of a sample", got)
-        return (*integers(sample_shape, type(self).__name__, "shape"), *self._batch_shape, *self._event_shape)
+        sizes = integers(sample_shape, type(self).__name__, "shape")
+        for n in sizes:
+            if type(n) is int and n < 0:
+                raise op_error(ValueError, type(self).__name__, "sizes of 0 or more as shape of a sample", list(sizes))
+        return (*sizes, *self._batch_shape, *self._event_shape)
 
     def _value(self, value: Any, like: Tensor) -> Tensor:
         """An outcome in the dtype of the parameters."""

@@ -63,7 +63,7 @@ class MultivariateNormal(Distribution):
         n = mean.shape[-1]
         if matrix.ndim < 2 or matrix.shape[-2:] != [n, n]:
             raise op_error(ValueError, "MultivariateNormal", f"a {name} of shape [..., {n}, {n}]", matrix.shape)
-        batch = common_shape(mean.shape[:-1], matrix.shape[:-2])
+        batch = common_shape("MultivariateNormal", mean.shape[:-1], matrix.shape[:-2])
         self.loc = expand(mean, (*batch, n))
         matrix = expand(matrix, (*batch, n, n))
         self.covariance_matrix = self.precision_matrix = self.scale_tril = None
@@ -102,7 +102,7 @@ class MultivariateNormal(Distribution):
 
     def _distance(self, difference: Tensor) -> Tensor:
         """The squared length of vectors, in units of the distribution."""
-        shape = common_shape(difference.shape[:-1], self.batch_shape)
+        shape = common_shape("MultivariateNormal", difference.shape[:-1], self.batch_shape)
         n = self.event_shape[0]
         tril = expand(self._tril, (*shape, n, n))
         x = F.unsqueeze(expand(difference, (*shape, n)), (len(shape) + 1,))
@@ -119,7 +119,7 @@ def _normals(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     n = p.event_shape[0]
     if q.event_shape != p.event_shape:
         raise op_error(ValueError, "kl_divergence", f"vectors of size {n}", q.event_shape[0])
-    shape = (*common_shape(p.batch_shape, q.batch_shape), n, n)
+    shape = (*common_shape("kl_divergence", p.batch_shape, q.batch_shape), n, n)
     ratio = F.triangular_solve(expand(q._tril, shape), expand(p._tril, shape), False, False, False)
     trace = F.sum(F.square(ratio), (ratio.ndim - 2, ratio.ndim - 1))
     distance = q._distance(F.sub(q.loc, p.loc))

@@ -292,7 +292,7 @@ class AffineTransform(Transform):
         return F.log(F.abs(self._scale))
 
     def _forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return common_shape(shape, self._loc.shape, self._scale.shape)
+        return common_shape(type(self).__name__, shape, self._loc.shape, self._scale.shape)
 
     _inverse_shape = _forward_shape
 
@@ -358,7 +358,7 @@ class PowerTransform(Transform):
         return F.log(F.abs(F.mul(self._power, F.pow(x, F.sub(self._power, 1.0)))))
 
     def _forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return common_shape(shape, self._power.shape)
+        return common_shape(type(self).__name__, shape, self._power.shape)
 
     _inverse_shape = _forward_shape
 
@@ -609,7 +609,7 @@ class ChainTransform(Transform):
             extra = rank - t._domain_rank
             if extra:
                 shape = tuple(x.shape[: x.ndim - t._domain_rank])
-                grown = sum_last(expand(grown, common_shape(grown.shape, shape)), extra)
+                grown = sum_last(expand(grown, common_shape(type(self).__name__, grown.shape, shape)), extra)
             total = grown if total is None else F.add(total, grown)
             x = t.forward(x)
             rank += t._codomain_rank - t._domain_rank
@@ -666,7 +666,7 @@ class IndependentTransform(Transform):
     def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
         grown = self._base.forward_log_det_jacobian(x)
         shape = tuple(x.shape[: x.ndim - self._base._domain_rank])
-        return sum_last(expand(grown, common_shape(grown.shape, shape)), self._more)
+        return sum_last(expand(grown, common_shape(type(self).__name__, grown.shape, shape)), self._more)
 
     def _forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._base.forward_shape(shape)

@@ -131,7 +131,7 @@ class TransformedDistribution(Distribution):
             grown = t.forward_log_det_jacobian(x)
             extra = rank - t._domain_rank
             if extra:
-                shape = common_shape(grown.shape, x.shape[: x.ndim - t._domain_rank])
+                shape = common_shape(type(self).__name__, grown.shape, x.shape[: x.ndim - t._domain_rank])
                 grown = sum_last(expand(grown, shape), extra)
             out = F.sub(out, grown)
             rank += t._codomain_rank - t._domain_rank

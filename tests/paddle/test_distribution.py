@@ -90,6 +90,29 @@ def test_entropy_of_counts():
     check(D.Multinomial(5, fixed([0.2, 0.3, 0.5])).entropy(), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_entropies_of_counts_in_all_dtypes(dtype):
+    """Outcomes that a dtype has no numbers for count as well."""
+    rtol = {"float16": 2e-3, "bfloat16": 8e-3, "float32": 1e-6, "float64": 1e-9}[dtype]
+    rates, shares = np.array([0.5, 3.0, 320.0]), np.array([0.25, 0.5, 0.75])
+    rate, n, p = (paddle.to_tensor(x).astype(dtype) for x in (rates, rates * 2, shares))
+    for found, want in (
+        (D.Poisson(rate), scipy.stats.poisson(rates)),
+        (D.Binomial(n, p), scipy.stats.binom(rates * 2, shares)),
+        (D.Multinomial(300, paddle.stack([p, 1 - p], 1)), scipy.stats.binom(300, shares)),
+    ):
+        entropy = found.entropy()
+        assert entropy.dtype is rate.dtype
+        check(entropy.astype("float64"), want.entropy(), rtol)
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_counts_that_are_no_numbers_have_no_entropy(number):
+    for found in (D.Poisson(fixed([number, 2.0])), D.Binomial(fixed([number, 2.0]), fixed(0.5))):
+        first, second = found.entropy().tolist()
+        assert math.isnan(first) and second > 0
+
+
 @pytest.mark.parametrize("name", ["Laplace", "Cauchy", "Gumbel", "Exponential", "ContinuousBernoulli"])
 def test_cumulated_probabilities(name):
     d, peer, value = pair(name)
@@ -560,6 +583,23 @@ def test_draws_of_correlations(method):
         ),
         (lambda: D.IndependentTransform(D.ExpTransform(), 0), ValueError, "of at least 1"),
         (lambda: D.ExpTransform().forward_shape(3), TypeError, "a sequence of ints as shape"),
+        (lambda: D.Normal(0.0, 1.0).sample([2, -1]), ValueError, r"\[Normal\] requires sizes of 0 or more"),
+        (lambda: D.Poisson(1.0).sample([-1]), ValueError, r"\[Poisson\] requires sizes of 0 or more"),
+        (
+            lambda: D.MultivariateNormal(fixed(np.ones((3, 1))), fixed(np.ones((2, 1, 1)))),
+            ValueError,
+            r"\[MultivariateNormal\] requires shapes that broadcast, got \(3,\) and \(2,\)",
+        ),
+        (
+            lambda: D.Categorical(fixed(np.ones((3, 2)))).probs(paddle.ones([2, 1], "int64")),
+            ValueError,
+            r"\[Categorical\] requires shapes that broadcast, got \(3,\) and \(2,\)",
+        ),
+        (
+            lambda: D.kl_divergence(D.Binomial(fixed([3.0]), fixed(0.5)), D.Binomial(fixed([4.0]), fixed(0.5))),
+            ValueError,
+            r"equal total_count, got \[3.0\] and \[4.0\]",
+        ),
     ],
 )
 def test_errors(call, kind, message):
