@@ -38,20 +38,22 @@ def test_all_models_are_in_the_table():
     assert all(float(x) <= comparison.MOST for row in rows for x in row[1:])
 
 
+@pytest.mark.parametrize("width", [1, 8])
 @pytest.mark.parametrize("sizes", [(2, 3), (2, 0), (0, 3), (0, 0)], ids=str)
-def test_reshapes_of_empty_tensors(sizes, tmp_path):
+def test_reshapes_of_empty_tensors(sizes, width, tmp_path):
     """In files 0 stands for the size that is there, but in a shape of an empty tensor."""
 
     class Net(paddle.nn.Layer):
         def forward(self, x):
-            heads = x.reshape([x.shape[0], x.shape[1], 2, 4])
+            heads = x.tile([1, 1, 8 // width]).reshape([x.shape[0], x.shape[1], 2, 4])
             rows = heads.transpose([0, 2, 1, 3]).reshape([x.shape[0], 1, 2 * x.shape[1], 4])
-            return heads, rows, x.flatten(0, 1), x[:, :, :4].unsqueeze(1).reshape([x.shape[0], x.shape[1], 4])
+            flat, few = x.flatten(0, 1), x[:, :, :1].unsqueeze(1).reshape([x.shape[0], x.shape[1], 1])
+            return heads, rows, flat, few, paddle.unflatten(flat, 0, x.shape[:2])
 
     net, path = Net(), str(tmp_path / "m")
     net.eval()
-    paddle.jit.save(net, path, [paddle.static.InputSpec([None, None, 8], "float32")])
-    x = paddle.arange(8 * sizes[0] * sizes[1], dtype="float32").reshape([*sizes, 8])
+    paddle.jit.save(net, path, [paddle.static.InputSpec([None, None, width], "float32")])
+    x = paddle.arange(width * sizes[0] * sizes[1], dtype="float32").reshape([*sizes, width])
     for found, expected in zip(paddle.jit.load(path)(x), net(x), strict=True):
         assert found.shape == expected.shape
         np.testing.assert_array_equal(found.numpy(), expected.numpy())

@@ -48,7 +48,7 @@ def full(shape: Sizes = (), value: Number = 0, *, dtype: str = "float32") -> Any
 @operator("full_int_array")
 def full_int_array(*, value: Any, dtype: str = "int64") -> Any:
     if len(value) <= MOST:
-        return Known(np.array([*value, None], dtype=object)[:-1], dtype)
+        return Known(np.array([*value, None], dtype=object)[:-1], dtype, literal=True)
     return paddle.to_tensor(np.array(value, convert(dtype).numpy))
 
 

@@ -22,13 +22,16 @@ MOST = 64  # elements
 
 
 class Known:
-    """A tensor whose elements are known: ``array`` has them as Python scalars and ``Sym``."""
+    """A tensor whose elements are known: ``array`` has them as Python scalars and ``Sym``.
 
-    __slots__ = ("array", "dtype")
+    ``literal``: the file has them as a list of numbers, in which 0 and -1 may stand for something.
+    """
 
-    def __init__(self, elements: Any, dtype: str) -> None:
+    __slots__ = ("array", "dtype", "literal")
+
+    def __init__(self, elements: Any, dtype: str, literal: bool = False) -> None:
         self.array = np.array(elements, dtype=object) if not isinstance(elements, np.ndarray) else elements
-        self.dtype = dtype
+        self.dtype, self.literal = dtype, literal
 
     @property
     def symbolic(self) -> bool:

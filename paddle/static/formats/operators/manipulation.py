@@ -13,6 +13,7 @@ from paddle.static.formats.operators.table import (
     Raw,
     Sizes,
     Tensors,
+    as_sizes,
     bounded,
     integer_of,
     known,
@@ -100,8 +101,19 @@ def shape64(input: Tensor) -> Any:
 
 
 @operator("reshape", "legacy_reshape")
-def reshape(x: Tensor, shape: Sizes) -> Any:
-    return paddle.reshape(x, shape), None
+def reshape(x: Tensor, shape: Raw) -> Any:
+    sizes = as_sizes(shape)
+    none = type(x._count) is int and not x._count
+    if none and not _is_literal(shape) and not any(type(n) is int and n < 0 for n in sizes):
+        return F.reshape(x, shape=tuple(sizes)), None  # sizes that came to 0 are no places
+    return paddle.reshape(x, sizes), None
+
+
+def _is_literal(shape: Any) -> bool:
+    """Has the file a shape as numbers, rather than computes its sizes?"""
+    if isinstance(shape, Known):
+        return shape.literal
+    return isinstance(shape, (list, tuple)) and all(type(n) is int for n in shape)
 
 
 @operator("view_shape")

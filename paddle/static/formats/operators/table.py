@@ -48,7 +48,8 @@ def _as_tensor(x: Any) -> Tensor:
     return x
 
 
-def _as_sizes(x: Any) -> list[Any]:
+def as_sizes(x: Any) -> list[Any]:
+    """The form ``Sizes`` of an operand."""
     found = known_elements(x)
     if found is None and reads_numbers():
         found = _read_sizes(x)
@@ -85,7 +86,7 @@ def _as_number(x: Any) -> Any:
 
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
-    "Tensor": _as_tensor, "Tensors": _as_tensors, "Sizes": _as_sizes, "Number": _as_number, "Raw": lambda x: x,
+    "Tensor": _as_tensor, "Tensors": _as_tensors, "Sizes": as_sizes, "Number": _as_number, "Raw": lambda x: x,
 }  # fmt: skip
 
 
@@ -134,7 +135,7 @@ class Operator:
         """The values for a rule, to which sizes are one tensor, also those that the file has as a list of tensors."""
         forms = [form for _, form, _ in self.operands[: len(values)]]
         one = [
-            Known(known_elements(x), "int64") if isinstance(x, list) and form is _as_sizes else x
+            Known(known_elements(x), "int64") if isinstance(x, list) and form is as_sizes else x
             for x, form in zip(values, forms)
         ]
         return one + values[len(forms) :]
