@@ -86,7 +86,8 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
         path: the beginning of the names of the files; the folder is made.
         input_spec: for each argument an ``InputSpec``, a tensor like it, a list, tuple or dict of these, or a value
             that is no tensor; sizes of None may differ in later calls. None: what ``to_static`` was told, what the
-            function was called with last, or what a loaded model says.
+            function was called with last, or what a loaded model says. Fewer than ``to_static`` was told, or the same
+            in another order, choose by their names among those; an input that a result needs is kept.
         **configs: ``output_spec``: the results that are kept, by position or as specs out of ``outputs`` of the
             captured function; ``input_names_after_prune``: the inputs that are kept, which must be all that these
             need; ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods
@@ -211,7 +212,7 @@ def _signature(function: Callable[..., Any]) -> str:
 
 def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> Contents:
     """A function as a program."""
-    said = target.said if input_spec is None else input_spec
+    said = target.said if input_spec is None or _chooses(target, input_spec) else input_spec
     if said is None and target.function is not None:
         raise op_error(
             ValueError, target.op_name, f"input_spec, or a call of {target.name} by to_static before", "neither",
@@ -241,6 +242,33 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
     buffers = {id(x) for x in _buffers(target.layer)}
     feeds = _feeds(main._tracer, configs.get("input_names_after_prune"), target)
     return extracted(target.op_name, main._tracer, feeds, fetched, lambda x: _kind(x, buffers))[0]
+
+
+def _chooses(target: _Target, input_spec: Any) -> bool:
+    """Do specs choose among those that ``to_static`` was told, as in the reference, rather than take their place?"""
+    said = target.said
+    if not isinstance(said, (list, tuple)) or not isinstance(input_spec, (list, tuple)):
+        return False
+    of_parameters = {id(s): p.name for p, s in zip(_parameters(target.function), said, strict=False)}
+    own = [(s.name or of_parameters.get(id(s)), s) for s in _values_in(said, (InputSpec,))]
+    names = [s.name if isinstance(s, InputSpec) else None for s in input_spec]
+    known = dict(own)
+    if not names or None in names or len({*names}) < len(names) or not known.keys() >= {*names}:
+        return False
+    if names == [name for name, _ in own]:
+        return False
+    for s in input_spec:
+        if (s.shape, s.dtype) != (known[s.name].shape, known[s.name].dtype):
+            required = f"{known[s.name]}, which to_static was told, where inputs are chosen"
+            raise op_error(ValueError, target.op_name, required, s)
+    return True
+
+
+def _parameters(function: Callable[..., Any]) -> Sequence[inspect.Parameter]:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except ValueError:  # of a function in C
+        return []
 
 
 @contextmanager
@@ -277,7 +305,7 @@ def _feeds(tracer: ProgramTracer, names: Sequence[str] | None, target: _Target) 
         return list(feeds.values())
     if missing := [n for n in names if n not in feeds]:
         raise op_error(ValueError, target.op_name, f"input_names_after_prune out of {list(feeds)}", missing)
-    return [feeds[n] for n in names]
+    return [x for n, x in feeds.items() if n in names]
 
 
 def tensors_in(x: Any) -> Iterator[Tensor]:
@@ -342,10 +370,7 @@ def _arguments(target: _Target, said: Any) -> tuple[list[Any], dict[str, Any]]:
     named = dict(said) if isinstance(said, Arguments) else {}
     if isinstance(said, Arguments):
         taken = []
-    try:
-        slots = list(inspect.signature(function).parameters.values())
-    except ValueError:  # of a function in C
-        slots = []
+    slots = _parameters(function)
     for p in slots:
         if p.kind is p.VAR_POSITIONAL:
             rest = list(named.pop(p.name, ())) + taken

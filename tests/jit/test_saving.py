@@ -209,9 +209,42 @@ def test_results_and_inputs_that_are_kept(tmp_path):
         paddle.jit.save(net, prefix, both, input_names_after_prune=["x"])
     with pytest.raises(ValueError, match="output_spec of one of 3 results each, got 3"):
         paddle.jit.save(net, prefix, both, output_spec=[3])
+    paddle.jit.save(net, prefix, both, input_names_after_prune=["y", "x"])
+    assert [n for n, _ in names(prefix + ".json")[0]] == ["x", "y"]
     captured = paddle.jit.to_static(Three(), input_spec=both, full_graph=True)
     paddle.jit.save(captured, prefix, output_spec=[captured.forward.outputs[1]])
     assert paddle.jit.load(prefix)(paddle.ones([1, 2]), paddle.full([1, 2], 5.0)).tolist() == [[5.0, 5.0]]
+
+
+@pytest.mark.parametrize(
+    ("given", "results", "config", "kept"),
+    [
+        (["x"], [0], {}, ["x"]),
+        (["x"], [0], {"input_names_after_prune": ["x"]}, ["x"]),
+        (["y"], [2], {}, ["y"]),
+        (["x"], [1], {}, ["x", "y"]),  # which needs both
+        (["y", "x"], [0, 1, 2], {}, ["x", "y"]),
+    ],
+)
+@pytest.mark.parametrize("named", [True, False])
+def test_fewer_specs_choose_among_those_of_to_static(given, results, config, kept, named, tmp_path):
+    class Three(nn.Layer):
+        def forward(self, x, y=None):
+            return x + 1, x - y, y * 3
+
+    net = paddle.jit.to_static(Three(), input_spec=[spec("x" if named else None), spec("y" if named else None)])
+    prefix, (x, y) = str(tmp_path / "m"), (paddle.ones([1, 2]), paddle.full([1, 2], 5.0))
+    paddle.jit.save(net, prefix, [spec(name) for name in given], output_spec=results, **config)
+    assert [n for n, _ in names(prefix + ".json")[0]] == kept
+    found = paddle.jit.load(prefix)(*({"x": x, "y": y}[n] for n in kept))
+    for got, place in zip([found] if len(results) == 1 else found, results, strict=True):
+        np.testing.assert_array_equal(got.numpy(), (x + 1, x - y, y * 3)[place].numpy())
+
+
+def test_specs_that_choose_are_those_of_to_static(tmp_path):
+    net = paddle.jit.to_static(Net(), input_spec=[spec("x"), spec("y", [None, 3])])
+    with pytest.raises(ValueError, match=r"\[save\] requires InputSpec\(shape=\(-1, 2\).*which to_static was told"):
+        paddle.jit.save(net, str(tmp_path / "m"), [spec("x", [3, 2])])
 
 
 def test_a_layer_is_left_as_it_was(tmp_path):
