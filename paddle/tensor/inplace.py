@@ -176,7 +176,10 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True, non_blocking: bool = 
     if value.place is not x.place:
         value = value.to(x.place)
     value = value if equal_shapes(value.shape, x.shape) else F.broadcast_to(value, tuple(x.shape))
-    if x.is_leaf and (not x.stop_gradient or x.persistable):
+    if x.stop_gradient:
+        if not value.stop_gradient and x.persistable and x.is_leaf:
+            value = value.detach()
+    elif x.is_leaf:
         from umiak.core.context import no_grad_guard
 
         with no_grad_guard():

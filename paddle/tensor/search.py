@@ -33,7 +33,9 @@ from umiak.core.eager import apply
 from umiak.core.inplace import call_before_overwrite
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.ops.promotion import LATTICE, default_float
+from umiak.ir.expr import Sym
+from umiak.ops.promotion import LATTICE, default_float, operand
+from umiak.util.errors import OperandError
 
 TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[name-match]
 
@@ -353,32 +355,39 @@ def where(
     elif isinstance(y, Tensor):
         x, y = same_dtype("where", x, _beside(y, x))
     else:
-        d = dt.bool if isinstance(x, builtins.bool) and isinstance(y, builtins.bool) else None
-        if d is None:
-            floats = [_float_dtype(v) for v in (x, y) if isinstance(v, _FLOATS)]
-            d = (
-                dt.complex64
-                if builtins.any(isinstance(v, complex) for v in (x, y))
-                else LATTICE[floats[0], floats[-1]]
-                if floats
-                else dt.int64
-            )
-        x = create_on(condition.place, F.full, x, d, ())
+        d = LATTICE[_dtype_of(x), _dtype_of(y)]
+        x, y = create_on(condition.place, F.full, operand(x), d, ()), operand(y)
     return F.where(condition, x, y)
 
 
-_FLOATS = (float, np.floating)
+_DTYPES = {"bool": dt.bool, "int": dt.int64, "complex": dt.complex64}  # of numbers in Python
 
 
-def _float_dtype(v: Any) -> DType:
-    return dtype_of(v.dtype if isinstance(v, np.floating) else None)
+def _dtype_of(v: Any) -> DType:
+    """The dtype of a number as an operand of :func:`where`, where it has a width, unlike in operators."""
+    if isinstance(v, np.generic):
+        return dtype_of(v.dtype)
+    kind = (
+        v.kind
+        if type(v) is Sym
+        else next((c.__name__ for c in (builtins.bool, int, float, complex) if isinstance(v, c)), "")
+    )
+    if kind == "float":
+        return default_float()
+    if kind not in _DTYPES:
+        raise op_error(OperandError, "where", "tensors or numbers as operands", type(v).__name__)
+    return _DTYPES[kind]
 
 
 def _beside(x: Tensor, v: Any) -> Tensor:
-    """An operand of :func:`where` beside a number: a float has a width there, unlike in operators."""
-    if not isinstance(v, _FLOATS):
+    """An operand of :func:`where` beside a number: a float widens it."""
+    if type(v) is float:
+        other = default_float()
+    elif isinstance(v, (float, np.floating)) or (type(v) is Sym and v.kind == "float"):
+        other = _dtype_of(v)
+    else:
         return x
-    own, other = x.dtype, default_float() if type(v) is float else _float_dtype(v)
+    own = x.dtype
     if own is other or own.is_packed or not (own.is_floating or own.is_complex):
         return x
     return cast(x, LATTICE[own, other])

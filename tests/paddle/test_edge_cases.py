@@ -178,6 +178,41 @@ def test_a_float_in_where_counts_as_a_tensor_of_its_dtype(dtype):
     assert paddle.where(mask, np.float64(1), 0.5).dtype is paddle.float64
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "dtype"),
+    [
+        (0.5, 2, "float32"), (0.5, np.float16(2), "float32"), (np.float16(1), np.float16(2), "float16"),
+        (np.float32(1), np.float64(2), "float64"), (2, np.int64(3), "int64"), (np.int32(2), np.int32(3), "int32"),
+        (True, False, "bool"), (1j, np.float32(2), "complex64"), (1j, np.float64(2), "complex128"), (True, 2, "int64"),
+    ],
+)  # fmt: skip
+def test_two_numbers_in_where(x, y, dtype):
+    """Those of NumPy have a width of their own, as in PaddlePaddle."""
+    mask = paddle.to_tensor([True, False])
+    for got, want in ((paddle.where(mask, x, y), [x, y]), (paddle.where(mask, y, x), [y, x])):
+        assert (got.dtype.name, got.tolist()) == (dtype, want)
+    with pytest.raises(TypeError, match=r"\[where\] requires tensors or numbers as operands, got str"):
+        paddle.where(mask, x, "a")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int32"])
+def test_open_sizes_in_where(dtype, tmp_path):
+    def f(x):
+        n, mask = x.shape[0], x > 0
+        return (
+            paddle.where(mask, x, n), paddle.where(mask, n, x), paddle.where(mask, n * 0.5, 1),
+            paddle.where(mask, n * 0.5, n), paddle.where(mask, x.astype("float16"), n * 0.5),
+        )  # fmt: skip
+
+    spec = [paddle.static.InputSpec([None, 2], dtype)]
+    paddle.jit.save(paddle.jit.to_static(f, spec), str(tmp_path / "m"))
+    for n in (3, 1, 0):
+        x = paddle.to_tensor(np.arange(2 * n).reshape(n, 2) % 2, dtype=dtype)
+        for form in (paddle.jit.to_static(f, spec, full_graph=True), paddle.jit.load(str(tmp_path / "m"))):
+            for got, want in zip(form(x), f(x), strict=True):
+                assert (got.dtype, got.shape, got.tolist()) == (want.dtype, want.shape, want.tolist())
+
+
 def test_scale_of_bools_is_in_bools():
     """A factor is "and" with whether it is not 0, and an addend "or"."""
     x = paddle.to_tensor([True, False])

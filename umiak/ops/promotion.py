@@ -24,6 +24,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
 from umiak.ops import scalars
 from umiak.ops.base import packed_error
@@ -123,7 +124,7 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
 
 def with_number(op: str, d: DType, number: Any) -> DType:
     """The dtype in which ``op`` runs on a tensor of dtype ``d`` and a Python scalar."""
-    level = _KINDS[type(number).__name__]
+    level = _KINDS[number.kind if type(number) is Sym else type(number).__name__]
     if d.is_packed and op not in scalars.COMPARISONS:
         raise packed_error(op, d, d.name)
     if level <= kind(d):
