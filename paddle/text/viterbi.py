@@ -11,7 +11,6 @@ from paddle.nn.layer.layers import Layer
 from paddle.tensor._args import cast, integer, need_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -35,7 +34,7 @@ def viterbi_decode(
 
     Returns:
         Scores ``[batch]`` of potentials' dtype, and int64 paths ``[batch, longest]``, where longest is the largest
-        length; beyond the length of a sequence they are 0. Of equal scores the first tag counts.
+        length, 0 of no sequences; beyond the length of a sequence they are 0. Of equal scores the first tag counts.
 
     Raises:
         TypeError: an operand is no tensor or of another dtype.
@@ -58,9 +57,8 @@ def viterbi_decode(
     lengths = cast(lengths, dt.int64)
     scores, paths = F.viterbi_decode(potentials, transition_params, lengths, with_ends=bool(include_bos_eos_tag))
     time = potentials.shape[1]
-    if not current().trace and lengths.shape[0] == 0:
-        return scores, paths
-    longest = integer(F.max(F.clip(lengths, 0, time), (0,)), op, "lengths")
+    most = F.max(F.minimum(lengths, time), (0,), empty=True)
+    longest = integer(F.maximum(most, 0), op, "lengths")
     return scores, F.slice(paths, (1,), (0,), (longest,), (1,))
 
 

@@ -86,9 +86,31 @@ def test_many_sequences_on_several_threads(rng, threads):
 def test_no_sequences_and_none_that_has_steps():
     transitions = paddle.zeros([4, 4])
     scores, paths = viterbi_decode(paddle.zeros([0, 3, 4]), transitions, paddle.zeros([0], "int64"))
-    assert (scores.shape, paths.shape) == ([0], [0, 3])
+    assert (scores.shape, paths.shape) == ([0], [0, 0])
     scores, paths = viterbi_decode(paddle.ones([2, 3, 4]), transitions, paddle.to_tensor([0, -1]))
     assert (scores.tolist(), paths.shape) == ([1.0, 1.0], [2, 0])
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_saved_for_any_sizes(ends, tmp_path, rng):
+    """Of any number of sequences, none as well, and of any length."""
+    spec = paddle.static.InputSpec
+
+    def decode(*given):
+        return viterbi_decode(*given, ends)
+
+    specs = [spec([None, None, 4]), spec([4, 4]), spec([None], "int64")]
+    paddle.jit.save(paddle.jit.to_static(decode, specs), str(tmp_path / "m"))
+    for lengths, time in (([3, 2], 4), ([1], 1), ([], 3), ([0, 0], 2), ([2, 0, 2], 2)):
+        call = [
+            paddle.to_tensor(rng.standard_normal((len(lengths), time, 4)).astype("float32")),
+            paddle.to_tensor(rng.standard_normal((4, 4)).astype("float32")),
+            paddle.to_tensor(np.array(lengths, "int64")),
+        ]
+        for form in (paddle.jit.to_static(decode, full_graph=True), paddle.jit.load(str(tmp_path / "m"))):
+            for found, want in zip(form(*call), decode(*call), strict=True):
+                assert found.shape == want.shape
+                assert_allclose(found.numpy(), want.numpy(), rtol=1e-6)
 
 
 P, T, L = paddle.zeros([2, 3, 4]), paddle.zeros([4, 4]), paddle.to_tensor([3, 3])
