@@ -215,10 +215,73 @@ def test_sums_and_functions_of_an_index(ops, rng):
     backwards = a[:, ::-1].cumsum(1)[:, ::-1]
     right = [a.cumsum(0) - a, backwards, backwards - a, a.ravel().cumsum(), paddle.logsumexp(x, 1)]
     right += [paddle.put_along_axis(x, column, 1.0, 1, "add"), a + a[::-1], np.minimum(a, 0), a.repeat(2, 1), a[::-1]]
-    right += [paddle.nn.functional.swiglu(x), paddle.nn.functional.swiglu(x, x), [1, 3, 5]]
+    right += [a[::-1] * [[0], [1]], a + [[1, 0, 0, 0]] * 2, a[::-1, :1], np.where([[0, 1, 0, 0], [1, 0, 0, 0]], 1, a)]
+    right += [paddle.nn.functional.swiglu(x), paddle.nn.functional.swiglu(x, x), x, x]
+    right += [paddle.nn.functional.swiglu(x), [1, 3, 5]]
     right += [np.roll(a, 1, 1), a[::-1], a + a[::-1]]
     found = ops.test_indexed(x, i).numpy()
     np.testing.assert_allclose(found, np.concatenate([np.asarray(y).ravel() for y in right]), rtol=1e-9, atol=1e-12)
+
+
+def test_sums_are_of_the_dtype_of_their_elements(ops):
+    x = paddle.to_tensor([[1, 2, 3]], "int32")
+    assert ops.test_sums(x).dtype is paddle.int32
+    assert ops.test_sums(x).tolist() == [[0, 1, 3]]
+
+
+def test_memory_of_the_library_itself(ops):
+    """It is given back when the last tensor over it is gone, and one over no elements gives it back at once."""
+
+    def back():
+        return int(ops.test_given_back(x))
+
+    x, before = paddle.zeros([2, 3], "float64"), int(ops.test_given_back(paddle.zeros([2, 3], "float64")))
+    y = ops.test_lent(x, 0)
+    row = y[1]
+    row[0] = 9.0
+    assert y.numpy().tolist() == [[0, 1, 2], [9, 4, 5]]
+    array = np.from_dlpack(y)
+    del y
+    assert (row + 1).numpy().tolist() == [10, 5, 6]
+    del row
+    assert back() == before
+    assert array.sum() == 21
+    del array
+    assert back() == before + 1
+    for how, wanted in ((1, [[0, 3], [1, 4], [2, 5]]), (2, [[5], [4], [3], [2], [1], [0]])):
+        assert ops.test_lent(x, how).numpy().tolist() == wanted
+    assert ops.test_lent(x, 3).shape == [0, 3]
+    assert back() == before + 4
+    assert ops.test_lent(x, 4).numpy().tolist() == [[7], [8]]
+    assert back() == before + 4
+
+
+def test_memory_of_the_library_itself_in_programs(ops, rng):
+    before = int(ops.test_given_back(paddle.zeros([1], "float64")))
+    captured = paddle.jit.to_static(lambda x: ops.test_lent(x * 2.0, 0) + x, full_graph=True)
+    for shape in ([2, 3], [3, 2], [2, 3]):
+        x = paddle.to_tensor(rng.standard_normal(shape))
+        np.testing.assert_allclose(captured(x).numpy(), x.numpy() + np.arange(6.0).reshape(shape))
+    assert int(ops.test_given_back(paddle.zeros([1], "float64"))) >= before + 3
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        (5, r"requires the address of 6 elements, got a null pointer"),
+        (6, r"requires an address that is a multiple of 8 for elements of float64, got 0x"),
+        (7, r"requires sizes of 0 or more, got \[2, -3\]"),
+        (8, r"requires elements that 64 bits can count, got sizes \[1099511627776, 1099511627776\]"),
+        (9, r"a dtype is required"),
+        (10, r"requires a stride for each of 2 axes, got 1"),
+    ],
+)
+def test_memory_that_no_tensor_can_be_over_stays_the_librarys(ops, how, message):
+    x = paddle.zeros([2, 3], "float64")
+    before = int(ops.test_given_back(x))
+    with pytest.raises((ValueError, TypeError), match=message):
+        ops.test_lent(x, how)
+    assert int(ops.test_given_back(x)) == before
 
 
 def test_attributes_of_all_types(ops):

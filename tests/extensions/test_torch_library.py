@@ -40,6 +40,12 @@ def test_calls_through_the_names_of_pytorch(ops, capsys):
     assert capsys.readouterr().out.splitlines() == [str(SAID), "True", "True"]
 
 
+def test_memory_of_the_library_itself(ops):
+    x = paddle.zeros([3, 2])
+    found = [paddle.ops.test_library.lent(x, how).numpy().tolist() for how in range(4)]
+    assert found == [[[0, 1, 2], [3, 4, 5]], [[0, 3], [1, 4], [2, 5]], [7, 8], [[7, 8], [7, 8]]]
+
+
 def test_meta_functions_make_nodes_of_programs(ops, rng):
     operator = paddle.ops.test_library.muladd
     x = paddle.to_tensor(rng.standard_normal([3, 2]).astype("float32"))

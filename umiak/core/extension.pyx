@@ -16,10 +16,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from umiak.core.array cimport ask_tracer
+from umiak.core.array cimport ask_tracer, tensor_over
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dispatch cimport detached_copy
-from umiak.core.dtype cimport DType, dtype_from_id
+from umiak.core.dtype cimport ITEMSIZE, DType, dtype_from_id
 from umiak.core.extension_abi cimport *
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin, use_on_stream
@@ -49,6 +49,8 @@ cdef enum:
     MAX_RESULTS = 64
     NAMED_OPERATOR = 0               # the kind of operators whose kernels take elements to lie one after the other
     LONG_CALL = 65536          # elements above which a call runs without the lock of Python, as kernels do
+
+cdef int64_t MOST_LENT = (<int64_t>1 << 62) // 128    # elements, so that bits of the widest dtype can be counted in 64
 
 # Names of dtypes by their number in the interface.
 cdef tuple DTYPE_NAMES = ("", "bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64",
@@ -226,6 +228,60 @@ cdef umiak_tensor* host_empty(int32_t dtype, int32_t ndim, const int64_t* sizes,
             if sizes[i] < 0:
                 raise ValueError(f"[empty] requires sizes of 0 or more, got {[sizes[k] for k in range(ndim)]}")
         return given(handle_of(new_tensor(dtype_number(dtype), ndim, sizes, place, context.stream[place])))
+    except BaseException as error:
+        keep_error(error)
+        return NULL
+
+
+ctypedef void (*release_t)(void*) noexcept nogil
+
+@cython.final
+@cython.no_gc
+cdef class Lent:
+    """Owner of memory that a library has lent: tells it once that nobody uses it any more."""
+    cdef void* context
+    cdef release_t release
+
+    def __dealloc__(self):
+        if self.release != NULL:
+            self.release(self.context)
+
+
+cdef umiak_tensor* host_lend(void* data, int32_t dtype, int32_t ndim, const int64_t* sizes, const int64_t* strides, const char* device_type,
+                             int32_t device_id, void* context, release_t release) noexcept with gil:
+    cdef EngineContext engine
+    cdef Lent owner
+    cdef Tensor t
+    cdef umiak_tensor* x
+    cdef int place, number, i
+    try:
+        engine = <EngineContext>context_pointer()
+        number = dtype_number(dtype)
+        place = place_for(device_type, device_id)
+        if not 0 <= ndim <= K_RANK_MASK:
+            raise ValueError(f"[from_blob] requires at most {K_RANK_MASK} axes, got {ndim}")
+        elements = 1
+        for i in range(ndim):
+            if sizes[i] < 0:
+                raise ValueError(f"[from_blob] requires sizes of 0 or more, got {[sizes[k] for k in range(ndim)]}")
+            elements *= sizes[i]
+        if elements > MOST_LENT:
+            raise ValueError(f"[from_blob] requires elements that 64 bits can count, got sizes {[sizes[k] for k in range(ndim)]}")
+        owner = Lent.__new__(Lent)
+        if elements == 0 or place_access(place) == ACCESS_NOTHING:
+            t = new_tensor(number, ndim, sizes, place, engine.stream[place])
+        else:
+            if data == NULL:
+                raise ValueError(f"[from_blob] requires the address of {elements} elements, got a null pointer")
+            if <size_t>data % <size_t>min(ITEMSIZE[number], 8):
+                raise ValueError(f"[from_blob] requires an address that is a multiple of {min(ITEMSIZE[number], 8)} for elements of "
+                                 f"{DTYPE_NAMES[dtype]}, got {<size_t>data:#x}")
+            t = tensor_over(number, ndim, sizes, strides, <char*>data, place, owner)
+            t.storage.stream = engine.stream[place]
+        x = given(handle_of(t))
+        owner.context = context                                # nothing fails from here on: it is taken
+        owner.release = release
+        return x
     except BaseException as error:
         keep_error(error)
         return NULL
@@ -416,6 +472,7 @@ HOST.stream = <int (*)(umiak_tensor*, const char*, int32_t, void**) noexcept nog
 HOST.from_object = <int (*)(void*, umiak_value*) noexcept nogil>host_from_object
 HOST.to_object = <void* (*)(const umiak_value*) noexcept nogil>host_to_object
 HOST.raise_error = <void (*)(const char*, const char*) noexcept nogil>host_raise_error
+HOST.lend = <umiak_tensor* (*)(void*, int32_t, int32_t, const int64_t*, const int64_t*, const char*, int32_t, void*, release_t) noexcept nogil>host_lend
 
 
 # ---- arguments for the library

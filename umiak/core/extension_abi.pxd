@@ -79,6 +79,8 @@ cdef extern from "paddle/include/umiak/extension_abi.h" nogil:
         int (*from_object)(void*, umiak_value*) noexcept nogil
         void* (*to_object)(const umiak_value*) noexcept nogil
         void (*raise_error)(const char*, const char*) noexcept nogil
+        umiak_tensor* (*lend)(void*, int32_t, int32_t, const int64_t*, const int64_t*, const char*, int32_t, void*,
+                              void (*)(void*) noexcept nogil) noexcept nogil
 
     ctypedef struct umiak_call:
         uint32_t size

@@ -5,6 +5,7 @@
 #error "paddle/extension.h requires C++17 (-std=c++17)"
 #endif
 
+#include "umiak/blob.h"
 #include "umiak/dispatch.h"
 #include "umiak/enforce.h"
 #include "umiak/functions.h"

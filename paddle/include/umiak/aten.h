@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "umiak/aten_types.h"
+#include "umiak/blob.h"
 #include "umiak/dispatch.h"
 #include "umiak/functions.h"
 
@@ -144,6 +145,22 @@ inline Tensor full(IntArrayRef shape, const Scalar& value, const TensorOptions& 
 }
 inline Tensor zeros(IntArrayRef shape, const TensorOptions& o = {}) { return full(shape, 0, o); }
 inline Tensor ones(IntArrayRef shape, const TensorOptions& o = {}) { return full(shape, 1, o); }
+/* Over memory of one's own, which stays where it is until `deleter` is called. Strides are in elements. */
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const std::function<void(void*)>& deleter,
+                        const TensorOptions& o = {}) {
+  const phi::DataType type = c10::dtype_of(o.scalar_type());
+  return Tensor(paddle::from_blob(data, sizes.vec(), strides.vec(), type, phi::DataLayout::NCHW, o.device().place(), deleter));
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, const TensorOptions& o = {}) {
+  return from_blob(data, sizes, strides, nullptr, o);
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, const std::function<void(void*)>& deleter, const TensorOptions& o = {}) {
+  const phi::DataType type = c10::dtype_of(o.scalar_type());
+  return Tensor(paddle::from_blob(data, sizes.vec(), type, phi::DataLayout::NCHW, o.device().place(), deleter));
+}
+inline Tensor from_blob(void* data, IntArrayRef sizes, const TensorOptions& o = {}) {
+  return from_blob(data, sizes, std::function<void(void*)>(), o);
+}
 inline TensorOptions options_of(const Tensor& x, const TensorOptions& o) {
   return TensorOptions(o.has_dtype() ? o.scalar_type() : x.scalar_type()).device(o.has_device() ? o.device() : x.device());
 }

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define UMIAK_ABI_MAJOR 1
-#define UMIAK_ABI_MINOR 2
+#define UMIAK_ABI_MINOR 3
 
 #ifdef __cplusplus
 extern "C" {
@@ -131,6 +131,11 @@ typedef struct umiak_host {
   void* (*to_object)(const umiak_value* value);
   /* 1.2: set Python's exception: the error that the host has kept for this thread where `kind` is null, else as for `complain`. */
   void (*raise_error)(const char* kind, const char* message);
+  /* 1.3: a tensor over memory of the extension's. `strides`, in elements, may be null: one element after the other. `release` is called
+     once, on any thread, when nobody uses the memory any more: at once where there are no elements. Null for an error; then it is not
+     called. */
+  umiak_tensor* (*lend)(void* data, int32_t dtype, int32_t ndim, const int64_t* sizes, const int64_t* strides, const char* device_type,
+                        int32_t device_id, void* context, void (*release)(void* context));
 } umiak_host;
 
 enum umiak_status { UMIAK_OK = 0, UMIAK_FAILED = 1, UMIAK_HOST_FAILED = 2 };

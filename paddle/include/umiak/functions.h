@@ -234,15 +234,14 @@ inline Tensor stack(const std::vector<Tensor>& xs, int axis = 0) { return call("
 inline std::vector<Tensor> split(const Tensor& x, const IntArray& sections, const Scalar& axis) {
   return ::umiak::call_all("split", {x, sections, axis.to<int64_t>()});
 }
-/* Sums up to each element: without it where `exclusive`, from the end where `reverse`. */
+/* Sums up to each element, in x's dtype: without it where `exclusive`, from the end where `reverse`. */
 inline Tensor cumsum(const Tensor& x, const Scalar& axis = -1, bool flatten = false, bool exclusive = false, bool reverse = false) {
   const Tensor given = flatten ? reshape(x, {-1}) : x;
   const int rank = static_cast<int>(given.shape().size());
   int at = flatten ? 0 : static_cast<int>(axis.to<int64_t>());
   if (at < 0) at += rank;
   const Tensor flipped = reverse && rank ? call("flip", {given, IntArray({at})}) : given;
-  Tensor out = call("cumsum", {flipped, at});
-  if (exclusive && !rank) out = zeros_like(out);
+  Tensor out = call("cumsum", {flipped, at, x.dtype()});
   if (exclusive && rank && out.shape()[at]) {
     const std::vector<int64_t> axes = {at};
     const Tensor first = call("slice", {out, axes, IntArray({0}), IntArray({1})});
@@ -256,17 +255,26 @@ inline Tensor gather(const Tensor& x, const Tensor& index, const Scalar& axis = 
 }
 
 inline Tensor index_select(const Tensor& x, const Tensor& index, int axis = 0) { return call("index_select", {x, index, axis}); }
-inline Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis) { return call("take_along_axis", {x, indices, axis}); }
+/* These two take an index for each element that is read or written: none is repeated, as in Python. */
+inline Tensor take_along_axis(const Tensor& x, const Tensor& indices, int axis) {
+  return call("take_along_axis", {x, indices, axis, false});
+}
 inline Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Tensor& values, int axis,
                              const std::string& reduce = "assign", bool include_self = true) {
-  return call("put_along_axis", {x, indices, values, axis, reduce.c_str(), include_self});
+  return call("put_along_axis", {x, indices, values, axis, reduce.c_str(), include_self, false});
 }
 inline Tensor index_add(const Tensor& x, const Tensor& index, const Tensor& values, int axis = 0) {
   return call("index_add", {x, index, axis, values});
 }
 inline Tensor masked_fill(const Tensor& x, const Tensor& mask, const Tensor& value) { return call("masked_fill", {x, mask, value}); }
-inline Tensor repeat_interleave(const Tensor& x, int repeats, int axis) { return call("repeat_interleave", {x, repeats, axis}); }
-inline Tensor embedding(const Tensor& x, const Tensor& weight) { return call("embedding", {x, weight}); }
+inline Tensor repeat_interleave(const Tensor& x, int repeats, int axis, int64_t /* output_size, of no use here */ = -1) {
+  return call("repeat_interleave", {x, repeats, axis});
+}
+/* Rows of the weight; zeros at `padding_idx`, unless it is -1. */
+inline Tensor embedding(const Tensor& x, const Tensor& weight, int64_t padding_idx = -1, bool sparse = false) {
+  const ::umiak::Argument padding = padding_idx == -1 ? ::umiak::Argument(nullptr) : ::umiak::Argument(padding_idx);
+  return call("embedding", {x, weight, padding, nullptr, 2.0, sparse});
+}
 inline Tensor swiglu(const Tensor& x, const optional<Tensor>& y) {
   return call("swiglu", {x, y ? ::umiak::Argument(y.get()) : ::umiak::Argument(nullptr)});
 }

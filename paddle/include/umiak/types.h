@@ -263,11 +263,21 @@ class optional : public std::optional<T> {
   const T& get() const { return this->value(); }
   T* get_ptr() { return this->has_value() ? &**this : nullptr; }
   const T* get_ptr() const { return this->has_value() ? &**this : nullptr; }
+  const T& get_value_or(const T& other) const { return this->has_value() ? **this : other; }
 };
 
 template <typename T>
-optional<std::decay_t<T>> make_optional(T&& value) {
-  return optional<std::decay_t<T>>(std::forward<T>(value));
+optional<T> make_optional(const T& value) {
+  return optional<T>(value);
+}
+/* None where the condition is false. */
+template <typename T>
+optional<T> make_optional(bool condition, const T& value) {
+  return condition ? optional<T>(value) : optional<T>();
+}
+template <typename T>
+const T& get_optional_value_or(const optional<T>& x, const T& other) {
+  return x ? *x : other;
 }
 
 namespace experimental {

@@ -71,4 +71,16 @@ TORCH_LIBRARY_IMPL(test_library, CPU, m) {
 
 #ifndef WITHOUT_META  // a key that the reference framework lacks
 TORCH_LIBRARY_IMPL(test_library, Meta, m) { m.impl("muladd", &muladd_meta); }
+
+at::Tensor lent(const at::Tensor& x, int64_t how) {
+  float* memory = new float[6]{0, 1, 2, 3, 4, 5};
+  const auto deleter = [](void* p) { delete[] static_cast<float*>(p); };
+  if (how == 0) return torch::from_blob(memory, {2, 3}, deleter, torch::kFloat);
+  if (how == 1) return torch::from_blob(memory, x.sizes(), {1, 3}, deleter, x.options());
+  delete[] memory;
+  static int64_t lasting[] = {7, 8};
+  return how == 2 ? torch::from_blob(lasting, {2}, torch::dtype(torch::kLong)) : torch::from_blob(lasting, {2, 2}, {0, 1}, torch::kLong);
+}
+
+TORCH_LIBRARY_FRAGMENT(test_library, m) { m.def("lent", &lent); }
 #endif

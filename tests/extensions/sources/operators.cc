@@ -584,14 +584,90 @@ std::vector<paddle::Tensor> Indexed(const paddle::Tensor& x, const paddle::Tenso
   std::vector<paddle::Tensor> all_of = {
       cumsum(x, 0, false, true), cumsum(x, -1, false, false, true), cumsum(x, 1, false, true, true), cumsum(x, 0, true),
       logsumexp(x, {1}, true), put_along_axis(x, column, ones({2, 1}, x.dtype()), 1, "add"), index_add(x, i, x),
-      masked_fill(x, x > zeros_like(x), zeros({1}, x.dtype())), repeat_interleave(x, 2, 1), embedding(i, x),
-      swiglu(x, paddle::none), swiglu(x, x), arange(number(1), number(7), number(2), paddle::DataType::INT64),
+      masked_fill(x, x > zeros_like(x), zeros({1}, x.dtype())), repeat_interleave(x, 2, 1, 8), embedding(i, x),
+      embedding(i, x, 1, true), put_along_axis(x, column, ones({2, 1}, x.dtype()), 0, "add"), take_along_axis(x, column, 0),
+      put_along_axis(x, reshape(i, {1, 2}), ones({1, 2}, x.dtype()), 0),
+      swiglu(x, paddle::make_optional<paddle::Tensor>(i.numel() > 9, x)), swiglu(x, paddle::make_optional<paddle::Tensor>(x)),
+      paddle::get_optional_value_or(paddle::optional<paddle::Tensor>(), x), paddle::make_optional(x).get_value_or(i), swiglu(x, paddle::none),
+      arange(number(1), number(7), number(2), paddle::DataType::INT64),
       x.roll({1}, {1}), x.scatter(i, x), x.scatter_nd_add(column, x)};
   for (auto& r : all_of) r = reshape(cast(r, x.dtype()), {-1});
   return {concat(all_of)};
 }
 
 PD_BUILD_OP(test_indexed).Inputs({"X", "I"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Indexed));
+
+std::vector<paddle::Tensor> Sums(const paddle::Tensor& x) { return {paddle::experimental::cumsum(x, -1, false, true)}; }
+
+PD_BUILD_OP(test_sums).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(Sums));
+
+// --- memory of the library's own
+
+int64_t given_back = 0;
+
+std::vector<paddle::Tensor> Lent(const paddle::Tensor& x, int how) {
+  double* memory = new double[6]{0, 1, 2, 3, 4, 5};
+  const paddle::Deleter deleter = [memory](void* p) {
+    const bool is_the_address = p >= memory && p < memory + 6;
+    delete[] memory;
+    given_back += is_the_address ? 1 : 1000;
+  };
+  const auto over = [&](void* at, const paddle::IntArray& shape, paddle::DataType dtype = paddle::DataType::FLOAT64) {
+    return paddle::from_blob(at, shape, dtype, paddle::DataLayout::NCHW, x.place(), deleter);
+  };
+  const auto strided = [&](double* at, const paddle::IntArray& shape, const paddle::IntArray& strides) {
+    return paddle::from_blob(at, shape, strides, x.dtype(), paddle::DataLayout::NCHW, x.place(), deleter);
+  };
+  static double lasting[] = {7, 8};
+  try {
+    switch (how) {
+      case 0:
+        return {over(memory, x.shape())};
+      case 1:
+        return {strided(memory, {3, 2}, {1, 3})};
+      case 2:
+        return {strided(memory + 5, {6, 1}, {-1, 1})};  // whose first element is the last
+      case 3:
+        return {over(memory, {0, 3})};
+      case 4:
+        delete[] memory;
+        return {paddle::from_blob(lasting, {2, 1}, paddle::DataType::FLOAT64)};
+      case 5:
+        return {over(nullptr, {2, 3})};
+      case 6:
+        return {over(reinterpret_cast<char*>(memory) + 1, {2})};
+      case 7:
+        return {over(memory, {2, -3})};
+      case 8:
+        return {over(memory, {int64_t(1) << 40, int64_t(1) << 40})};
+      case 9:
+        return {over(memory, {2, 3}, paddle::DataType::UNDEFINED)};
+      default:
+        return {strided(memory, {3, 2}, {1})};
+    }
+  } catch (...) {
+    delete[] memory;
+    throw;
+  }
+}
+
+std::vector<std::vector<int64_t>> LentShape(const std::vector<int64_t>& x, int how) {
+  const std::vector<std::vector<int64_t>> all = {x, {3, 2}, {6, 1}, {0, 3}, {2, 1}};
+  return {all[static_cast<size_t>(how) < all.size() ? static_cast<size_t>(how) : 0]};
+}
+
+PD_BUILD_OP(test_lent)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"how: int"})
+    .SetKernelFn(PD_KERNEL(Lent))
+    .SetInferShapeFn(PD_INFER_SHAPE(LentShape));
+
+std::vector<paddle::Tensor> GivenBack(const paddle::Tensor& x) {
+  return {paddle::full({1}, given_back, paddle::DataType::INT64, x.place())};
+}
+
+PD_BUILD_OP(test_given_back).Inputs({"X"}).Outputs({"Out"}).SetKernelFn(PD_KERNEL(GivenBack));
 
 // --- errors
 
