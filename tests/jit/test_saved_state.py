@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import collections
 import contextvars
 import functools
+import heapq
+import importlib
 import io
 import itertools
+import logging
 import queue
 import random
 import threading
@@ -577,7 +581,178 @@ def test_a_value_without_one_structure_may_be_left_where_nothing_reads_it(tmp_pa
     check(lambda: f, tmp_path, [None, 2])
 
 
+@pytest.mark.parametrize("value", [3, 2.5, "x"])
+def test_getattr_with_a_default_and_hasattr_see_what_one_way_sets(value, tmp_path):
+    def read(x):
+        item = Item()
+        if x.sum() > 0:
+            item.other = x * 2 if value == "x" else value
+        return x * getattr(item, "other", x if value == "x" else 1)
+
+    def asked(x):
+        item = Item()
+        if x.sum() > 0:
+            item.other = value
+        return x * 2 if hasattr(item, "other") else x * 3
+
+    def known(x):
+        return x * getattr(Item(), "n", 5) + getattr(Item(), "none", 5) + hasattr(x, "none")
+
+    for f in (read, asked, known):
+        check(lambda f=f: f, tmp_path, [None, 2])
+
+
+# --- caches
+
+
+class Cached(nn.Layer):
+    @functools.cached_property
+    def scale(self):
+        return paddle.full([2], 3.0)
+
+
+@functools.lru_cache(None)
+def table(n):
+    return paddle.full([n], 3.0)
+
+
+class OfProperty(Cached):
+    def mask(self):
+        return self.scale
+
+
+class OfFunction(Cached):
+    def mask(self):
+        return table(2)
+
+
+class OfMethod(Cached):
+    @functools.lru_cache(None)  # noqa: B019 as people write
+    def mask(self):
+        return paddle.full([2], 3.0)
+
+
+def in_branch(self, x):
+    if x.sum() > 0:
+        x = x * self.mask()
+    return x + self.mask()
+
+
+def in_loop(self, x):
+    y = x.sum(0) * 0
+    for t in x:
+        y = y + t * self.mask()
+    return y + self.mask()
+
+
+@pytest.mark.parametrize("forward", [in_branch, in_loop])
+@pytest.mark.parametrize("kind", [OfProperty, OfFunction, OfMethod])
+def test_caches_of_functools_keep_nothing_of_a_branch_loop_or_program(kind, forward, tmp_path):
+    made = type("Made", (kind,), {"forward": forward})
+    table.cache_clear()
+    layer = made()
+    model = saved(layer, tmp_path, [None, 2])
+    for x in INPUTS:
+        x = paddle.to_tensor(x, "float32")
+        np.testing.assert_allclose(model(x).numpy(), layer(x).numpy())
+
+
+def test_a_function_with_a_cache_is_called_once_for_what_is_no_tensor(tmp_path):
+    calls = []
+
+    @functools.lru_cache(None)
+    def factor(n):
+        calls.append(n)
+        return n * 2.0
+
+    def f(x):
+        for _ in x:
+            x = x * factor(1) / factor(1)
+        return x * factor(1)
+
+    factor(1)
+    check(lambda: f, tmp_path, [None, 2])
+    assert calls == [1]
+
+
+def test_loggers_have_caches_that_are_none_of_the_model(tmp_path):
+    log = logging.getLogger(__name__)
+
+    def f(x):
+        if x.sum() > 0:
+            log.debug("positive")
+            x = x * 2
+        for _ in x:
+            log.debug("a row")
+        return x
+
+    check(lambda: f, tmp_path, [None, 2])
+
+
+def test_variables_of_installed_packages_are_none_of_the_model(tmp_path, monkeypatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "installed_for_a_test.py").write_text(
+        "SEEN = {}\n\ndef backend(x):\n    return SEEN.setdefault(type(x), len(SEEN))\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    backend = importlib.import_module("installed_for_a_test").backend
+
+    def f(x):
+        if x.sum() > 0:
+            x = x * (backend(x) + 2)
+        return x
+
+    model = saved(f, tmp_path, [None, 2])
+    x = paddle.ones([3, 2])
+    np.testing.assert_array_equal(model(x).numpy(), x.numpy() * 2)
+
+
+def test_a_write_to_the_dict_of_a_layer_is_seen(tmp_path):
+    class Net(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.n = 0
+
+        def hit(self, x):
+            vars(self)["n"] += 1
+            return x
+
+        def forward(self, x):
+            y = x.sum() * 0
+            for t in x:
+                y = y + self.hit(t.sum())
+            return y * self.n
+
+    check(Net, tmp_path, [None, 2])
+
+
 # --- what is refused
+
+
+@pytest.mark.parametrize("change", [heapq.heappush, bisect.insort, bisect.insort_left])
+def test_functions_that_order_a_list_name_what_orders_tensors(change, tmp_path):
+    def f(x):
+        items = []
+        for t in x:
+            change(items, t.sum())
+        return items[0]
+
+    name = f"{change.__module__.lstrip('_')}.{change.__name__}"
+    with pytest.raises(TypeError, match=rf"\[{name}\] requires a list .* Append to the list, and call paddle.sort"):
+        saved(f, tmp_path, [None, 2])
+
+
+def test_a_key_of_one_way_is_refused_with_what_to_do(tmp_path):
+    known = {}
+
+    def f(x):
+        if x.sum() > 0:
+            known["a"] = 1
+        return x
+
+    with pytest.raises(ConversionError, match=r"Set the keys before the statement; functools.lru_cache"):
+        saved(f, tmp_path, [None, 2])
 
 
 def array():

@@ -18,7 +18,7 @@ from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
 from paddle.jit.source.builtins_ import TABLE, is_stacked, replaces
 from paddle.jit.source.convert import HELPERS, is_converted_code
-from paddle.jit.source.reachable import COMPOSED, position
+from paddle.jit.source.progress import COMPOSED, progress_of
 from paddle.jit.source.values import Conditional, holds, is_unknown
 from paddle.jit.source.world import ABSENT, World
 from paddle.nn.layer.layers import Layer
@@ -196,7 +196,7 @@ class Simulated(World):
             if any(state.get(n, _SAME) is not v for n, v in _state(x).items()):
                 yield places.Position(f"an iterator ({self._name_of(x)})", x)
         for x, gone in before["composed"].values():
-            if position(x) != gone:
+            if progress_of(x) != gone:
                 yield f"an iterator ({self._name_of(x)})"
         for x, state in before["fresh"].values():
             if id(x) in before["iterators"]:
@@ -317,7 +317,7 @@ def reached(simulator: Simulator) -> dict[str, dict[int, tuple[Any, Any]]]:
                 containers[id(x)] = x, snapshot(x)
             left += x.values() if isinstance(x, dict) else x
         elif isinstance(x, COMPOSED):
-            composed[id(x)] = x, position(x)
+            composed[id(x)] = x, progress_of(x)
         elif kind is CellType:
             if trace.is_fresh(x):
                 left.append(_held(x))

@@ -160,6 +160,7 @@ def _branch(
 
 
 _UNCHANGED = object()
+_ADVICE = ". Set the keys before the statement; functools.lru_cache keeps what a function has computed, too"
 
 
 def _leaves_in(place: Place, value: Any) -> list[Any]:
@@ -244,7 +245,7 @@ def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
         got = (len(x), len(y)) if type(x) is list else (list(x), list(y))
         raise ConversionError(
             f"[to_static] requires {required} on both ways of the statement on a tensor at {join.where}, got {got[0]} "
-            f"and {got[1]}"
+            f"and {got[1]}{_ADVICE if isinstance(x, dict) else ''}"
         )
     keys = range(len(x)) if type(x) is list else list(x)
     try:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import functools
+import heapq
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.iterables import Listed, Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, are_integers, or_
-from paddle.jit.source.values import array_of, asked, in_region, is_unknown, read, truth
-from paddle.jit.source.world import world
+from paddle.jit.source.values import Conditional, array_of, asked, in_region, is_unknown, read, truth
+from paddle.jit.source.world import ABSENT, world
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -112,6 +115,38 @@ def _type(*args: Any, **kwargs: Any) -> Any:
         return type(*args, **kwargs)
     x = read(args[0])
     return list if type(x) is TensorArray else type(x)
+
+
+def _getattr(x: Any, name: str, /, *default: Any) -> Any:
+    """``getattr``, of an attribute that may be there, too."""
+    value = getattr(x, name, *default)
+    if type(value) is Conditional and default:
+        return value_of(
+            value.defined, lambda: value.value, lambda: default[0], f"the attribute {name!r} or what stands for it"
+        )
+    return value
+
+
+def _hasattr(x: Any, name: str, /) -> Any:
+    value = getattr(x, name, ABSENT)
+    return value.defined if type(value) is Conditional else value is not ABSENT
+
+
+def _of_lists(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that compares the items of a list, which becomes an array of no order known."""
+
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(array_of(x)) is TensorArray:
+            required = "a list that no loop or branch on tensors changes the length of"
+            advice = (
+                "Append to the list, and call paddle.sort, paddle.topk or paddle.searchsorted of paddle.stack of it."
+            )
+            raise op_error(
+                TypeError, f"{f.__module__.lstrip('_')}.{f.__name__}", required, "one that is changed so", advice
+            )
+        return f(x, *args, **kwargs)
+
+    return call
 
 
 def are_open_sizes(those: Any) -> bool:
@@ -270,5 +305,9 @@ TABLE: dict[int, Callable[..., Any]] = {
     id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
     id(min): _extreme(min, _smaller, sym.minimum), id(max): _extreme(max, _larger, sym.maximum),
     id(all): _all, id(any): _any, id(sum): _sum, id(isinstance): _isinstance, id(type): _type,
-    id(list): _list, id(sorted): _sorted,
+    id(list): _list, id(sorted): _sorted, id(getattr): _getattr, id(hasattr): _hasattr,
+    **{id(f): _of_lists(f) for f in (
+        heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop, bisect.bisect_left,
+        bisect.bisect_right, bisect.insort_left, bisect.insort_right,
+    )},
 }  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from types import CellType, FunctionType, MethodType
 from typing import Any
@@ -15,14 +14,15 @@ from paddle.jit.source.builtins_ import TABLE, item_of, of_numpy
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
 from paddle.jit.source.show import note
+from paddle.jit.source.users import is_users
 from paddle.jit.source.values import tracing
 from paddle.nn.layer._hooks import call_with_hooks
 from paddle.nn.layer.container import Sequential
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
-
-# Packages whose functions are called as they are.
-_KEPT = {"paddle", "umiak", "numpy", "scipy", *sys.stdlib_module_names} - {"__main__"}
+from umiak.ir.sym import Sym
+from umiak.ir.tracer import SymTensor
+from umiak.util import pytree
 
 
 def call(f: Any) -> Any:
@@ -52,6 +52,8 @@ def converted(f: Any) -> Any:
     if isinstance(f, MethodType):
         inner = converted(f.__func__)
         return f if inner is f.__func__ else MethodType(inner, f.__self__)
+    if type(f) is functools._lru_cache_wrapper:
+        return functools.partial(_cached, f)
     if isinstance(f, functools.partial):
         inner = converted(f.func)
         return f if inner is f.func else functools.partial(inner, *f.args, **f.keywords)
@@ -62,6 +64,15 @@ def converted(f: Any) -> Any:
         inner = converted(own)
         return f if inner is own else MethodType(inner, f)
     return f
+
+
+def _cached(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A call of a function with ``functools.lru_cache``, which does not keep tensors of a program: they are known in
+    one branch or loop alone, and not behind the program."""
+    result = f(*args, **kwargs)
+    if any(issubclass(type(x), (SymTensor, Sym)) for x in pytree.leaves((args, kwargs, result))):
+        f.cache_clear()
+    return result
 
 
 def _function(f: FunctionType) -> FunctionType:
@@ -86,8 +97,7 @@ def is_kept(f: FunctionType) -> bool:
     module = f.__globals__.get("__name__") or f.__module__ or ""
     if is_ignored(module):
         return True
-    # Examples in docstrings have the globals of their module, and are the user's nevertheless.
-    return module.partition(".")[0] in _KEPT and not f.__code__.co_filename.startswith("<doctest")
+    return not is_users(f.__code__, module)
 
 
 def _around(f: FunctionType) -> FunctionType:

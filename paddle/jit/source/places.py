@@ -9,6 +9,8 @@ from typing import Any
 
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.names import UNREAD
+from paddle.jit.source.own_attributes import has_namespace, module_of
+from paddle.jit.source.users import holds
 from paddle.jit.source.values import array_of, is_moved
 from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer
@@ -196,7 +198,7 @@ def _containers(
     if is_moved(value) and holder is not None:
         holder.set(array_of(value))
         return
-    if kind in (list, dict, tuple):
+    if _is_pythons(kind):
         if id(value) in seen:
             known = seen[id(value)]
             if known is not None and holder is not None:
@@ -210,21 +212,24 @@ def _containers(
             yield made
         items = value.items() if kind is dict else enumerate(value)
         for key, item in items:
-            if type(item) in (list, dict, tuple):
+            if _is_pythons(type(item)):
                 inner = None if kind is tuple else Item(value, key)
                 yield from _containers(f"{name}[{key!r}]", item, seen, inner)
-    elif not isinstance(value, (Tensor, type)) and not callable(kind.__dict__.get("__get__")):
+    elif not issubclass(kind, (Tensor, type)) and not callable(kind.__dict__.get("__get__")):
         if _is_plain(value) and id(value) not in seen:
             seen[id(value)] = None
             for key, item in world().containers_of(value):
-                if not (isinstance(value, Layer) and key.startswith("_")):
+                if not (issubclass(kind, Layer) and key.startswith("_")):
                     yield from _containers(f"{name}.{key}", item, seen, Attribute(f"{name}.{key}", value, key))
+
+
+def _is_pythons(kind: type) -> bool:
+    return kind is list or kind is dict or kind is tuple  # nor asks ``in`` a metaclass
 
 
 def _is_plain(value: Any) -> bool:
     """Return whether an object is one of the user's, which methods of it may change."""
-    package = type(value).__module__.partition(".")[0]
-    return hasattr(value, "__dict__") and package not in ("builtins", "types", "umiak", "numpy", "paddle", "functools")
+    return holds(module_of(type(value))) and has_namespace(value)
 
 
 class Snapshot:

@@ -9,7 +9,8 @@ from types import FrameType
 from typing import Any
 
 from paddle.jit.source.places import Place, key_of
-from paddle.jit.source.reachable import Reached, Tree, is_library
+from paddle.jit.source.reachable import Reached, Tree
+from paddle.jit.source.users import is_users
 from paddle.jit.source.values import Late
 from paddle.jit.source.world import ABSENT, World
 from paddle.nn.layer._registry import CHANGES
@@ -52,7 +53,7 @@ class Recorded(World):
         """The variables of the frames that run, and what the user's code was given, with names for them."""
         frame: FrameType | None = sys._getframe(1)
         while frame is not None and frame is not self._start:
-            if not is_library(frame.f_globals.get("__name__")) or frame.f_code.co_filename.startswith("<doctest"):
+            if is_users(frame.f_code, frame.f_globals.get("__name__")):
                 yield from dict(frame.f_locals).items()
             frame = frame.f_back
         for x in self._roots:
@@ -87,7 +88,7 @@ def left_alone(function: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        before.restore_where(lambda x: isinstance(x, SymTensor | Sym | Late | TensorArray))
+        before.restore_where(lambda x: issubclass(type(x), (SymTensor, Sym, Late, TensorArray)))
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import CellType
 from typing import TYPE_CHECKING, Any
 
+from paddle.jit.source.own_attributes import namespace_of
 from umiak.core.context import current
 from umiak.runtime import regions
 
@@ -96,7 +97,7 @@ class World:
 
     def containers_of(self, x: Any) -> Iterator[tuple[str, Any]]:
         """Yield the lists and dicts among the attributes of an object."""
-        for name, item in vars(x).items():
+        for name, item in namespace_of(x).items():
             if type(item) in (list, dict):
                 yield name, item
 
