@@ -418,3 +418,81 @@ def test_streams_that_use_memory_while_it_is_freed_are_none_of_its_users(asked):
     assert memory.stats(place)["pending"] == 64
     driver.done[1] += 1
     assert take(place, 64).nbytes == 64 and memory.stats(place)["pending"] == 0
+
+
+class Bytes:
+    """Memory in Python whose reads and writes call what is in ``calls`` first, as other threads run then."""
+
+    def __init__(self):
+        self.blocks, self.calls = {}, []
+
+    def take(self, nbytes):
+        address = (len(self.blocks) + 1) << 20
+        self.blocks[address] = bytes(nbytes)
+        return address
+
+    def give(self, address, nbytes):
+        pass
+
+    def read(self, address, nbytes):
+        while self.calls:
+            self.calls.pop()()
+        return self.blocks[address][:nbytes]
+
+    def write(self, address, data):
+        while self.calls:
+            self.calls.pop()()
+        self.blocks[address] = data
+
+
+@pytest.fixture
+def contents():
+    """A place whose memory is in Python."""
+    place, blocks = Place("null", 59), Bytes()
+    former = storage.install_allocator(place.index, caching.device_allocator(place.index, blocks))
+    yield place, blocks
+    storage.install_allocator(place.index, former)
+
+
+def test_what_two_threads_offload_is_given_back_once(contents):
+    place, blocks = contents
+    s = take(place, 64)
+    blocks.calls.append(s.offload)
+    s.offload()
+    assert memory.stats(place)["frees"] == 1 and memory.stats(place)["allocated"] == 0
+    first, second = take(place, 64), take(place, 64)
+    assert first.data_ptr() != second.data_ptr()
+
+
+def test_what_two_threads_bring_back_has_one_memory(contents):
+    place, blocks = contents
+    s = take(place, 64)
+    blocks.blocks[s.data_ptr()] = b"x" * 64
+    s.offload()
+    blocks.calls.append(s.reload)
+    s.reload()
+    assert blocks.blocks[s.data_ptr()] == b"x" * 64 and s.generation == 1
+    assert memory.stats(place)["allocated"] == 64
+    del s
+    assert memory.stats(place)["allocated"] == 0
+
+
+def test_what_is_written_while_it_is_offloaded_is_kept(contents):
+    place, blocks = contents
+    s = take(place, 64)
+
+    def write():
+        blocks.blocks[s.data_ptr()] = b"y" * 64
+        s.bump()
+
+    original = blocks.read
+
+    def read(*args):
+        found = original(*args)
+        if not s.version:
+            write()  # when it has been read
+        return found
+
+    blocks.read = read
+    s.offload()
+    assert blocks.blocks[s.data_ptr()] == b"y" * 64

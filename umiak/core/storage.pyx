@@ -2,7 +2,7 @@
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.stream cimport RUNNING, STREAM_PLACES, get_stream, mark_opened, open_place, record_ticket, stream_idle, stream_state, ticket_done, wait_ticket
@@ -128,13 +128,16 @@ cdef class Storage:
 
     def offload(self):
         """Save the contents elsewhere and give the memory back. The next use brings them back, at another address."""
-        if self.state == OFFLOADED:
-            return
-        check_movable(self, "offload()")
-        kept = self.allocator.save(self)
-        self.allocator.release(self)
-        self.owner = kept
-        vacate(self, OFFLOADED)
+        cdef uint32_t version, generation
+        cdef Storage memory
+        while self.state != OFFLOADED:
+            check_movable(self, "offload()")
+            version = self.version
+            generation = self.generation
+            kept = self.allocator.save(self)            # which may let other threads run
+            if self.state == RESIDENT and self.version == version and self.generation == generation and not self.pins and not RUNNING[self.place]:
+                memory = give_up(self, OFFLOADED)
+                self.owner = kept
 
     def reload(self):
         """Bring offloaded contents back."""
@@ -155,7 +158,7 @@ cdef class Storage:
         if self.allocator is None:
             drop_foreign(self)
         elif self.state == RESIDENT:
-            self.allocator.release(self)
+            give_up(self, FREED)
         self.owner = None
         vacate(self, FREED)
 
@@ -201,6 +204,44 @@ cdef int vacate(Storage s, int state) except -1:
     s.capacity = 0
     s.later = None
     s.state = state
+    return 0
+
+
+cdef Storage give_up(Storage s, int state):
+    """Take the memory of a storage; the result releases it when it goes. That may let other threads run, for which it is gone."""
+    cdef Storage memory = fresh()
+    memory.nbytes = s.nbytes
+    memory.stream = s.stream
+    memory.place = s.place
+    memory.later = s.later
+    memory.data = s.data
+    memory.capacity = s.capacity
+    memory.handle = s.handle
+    memory.allocator = s.allocator
+    vacate(s, state)
+    return memory
+
+
+cdef Storage room_for(Storage s):
+    """Memory for a storage that has none. To get it may let other threads run, which may be first."""
+    cdef Storage memory = fresh()
+    memory.nbytes = s.nbytes
+    memory.stream = s.stream
+    memory.place = s.place
+    s.allocator.allocate(memory, s.nbytes, s.stream)
+    memory.allocator = s.allocator
+    return memory
+
+
+cdef int take_over(Storage s, Storage memory) except -1:
+    """The memory becomes that of a storage which has none."""
+    s.data = memory.data
+    s.capacity = memory.capacity
+    s.handle = memory.handle
+    s.owner = None
+    s.state = RESIDENT
+    s.generation += 1
+    memory.allocator = None
     return 0
 
 
@@ -277,29 +318,28 @@ cdef int make_resident(Storage s) except -1:
         raise RuntimeError("this tensor's memory was freed by free(); make a new tensor, or free it later")
     if s.state == UNFILLED:
         raise RuntimeError(s.owner)
-    if s.state == OFFLOADED:
-        s.allocator.allocate(s, s.nbytes, s.stream)
-        try:
-            # By stream order the memory may be one that queued work still uses, which `load` does not wait for.
-            if s.allocator.access == ACCESS_DEVICE and not stream_idle(s.place, s.stream):
-                wait_ticket(stream_state(s.place, s.stream), record_ticket(s.place, s.stream))
-            s.allocator.load(s, s.owner)
-        except BaseException:
-            s.allocator.release(s)
-            vacate(s, OFFLOADED)
-            raise
-        s.owner = None
-        s.state = RESIDENT
-        s.generation += 1
+    cdef Storage memory
+    cdef object kept
+    while s.state == OFFLOADED:
+        kept = s.owner
+        memory = room_for(s)
+        # By stream order the memory may be one that queued work still uses, which `load` does not wait for.
+        if s.allocator.access == ACCESS_DEVICE and not stream_idle(s.place, s.stream):
+            wait_ticket(stream_state(s.place, s.stream), record_ticket(s.place, s.stream))
+        s.allocator.load(memory, kept)
+        if s.owner is kept and s.state == OFFLOADED:
+            take_over(s, memory)
+    if s.state == FREED:
+        raise RuntimeError("this tensor's memory was freed while it was brought back")
     return 0
 
 
 cdef int fill(Storage s) except -1:
+    cdef Storage memory
     if s.state == UNFILLED:
-        s.allocator.allocate(s, s.nbytes, s.stream)
-        s.owner = None
-        s.state = RESIDENT
-        s.generation += 1
+        memory = room_for(s)
+        if s.state == UNFILLED:
+            take_over(s, memory)
     return 0
 
 
