@@ -10,6 +10,7 @@ import pytest
 
 import paddle
 from paddle.static.formats import pir
+from paddle.static.formats.graph import reads
 from tests.oracle import saved_models as comparison
 from tests.static.formats.test_translate import check_forms
 from tests.support import saved_models
@@ -64,7 +65,8 @@ def test_float16_beside_numbers(tmp_path):
 
     def forward(x):
         h = x.astype("float16")
-        return h * 0.1, 3 * h, h + True, 0.1 - h, h - 2
+        n = x.shape[0]
+        return h * 0.1, 3 * h, h + True, 0.1 - h, h - 2, h * n, n - h, h + n, h / 3, 1.5 / (h + 8), h / n
 
     path = str(tmp_path / "m")
     paddle.jit.save(
@@ -75,5 +77,9 @@ def test_float16_beside_numbers(tmp_path):
         assert found.dtype == paddle.float16
         np.testing.assert_array_equal(found.numpy(), expected.numpy())
     with open(path + ".json") as file:
-        names = [o.name.removeprefix("pd_op.") for o in pir.read(json.load(file)).block.operations]
-    assert names.count("scale") == 5 and not {"add", "multiply", "subtract"} & {*names}
+        operations = pir.read(json.load(file)).block.operations
+    names = [o.name.removeprefix("pd_op.") for o in operations]
+    assert names.count("scale") == 6
+    types = {r.number: r.type.dtype for o in operations for r in o.results}
+    narrow = {o.name for o in operations if any(types.get(n) == "float16" for n in reads(o))}
+    assert "pd_op.scale" in narrow and not {"pd_op.add", "pd_op.multiply", "pd_op.subtract", "pd_op.divide"} & narrow

@@ -109,8 +109,8 @@ def _both(e: Emitter, o: ir.Operation) -> Result | None:
 
 
 def _scaled(e: Emitter, o: ir.Operation) -> Result | None:
-    """A product, a sum or a difference of float16 with a number: of these PaddlePaddle has no kernel on processors but
-    ``scale``, which its own files have there."""
+    """Arithmetic of float16 beside a number: of these PaddlePaddle has no kernel on processors but ``scale``, which its
+    own files have there. Sizes and quotients are computed in float32, which rounds to the same."""
     if o.results[0].meta.dtype.name != "float16":  # type: ignore[union-attr]
         return None
     match o.name, *o.operands:
@@ -122,6 +122,9 @@ def _scaled(e: Emitter, o: ir.Operation) -> Result | None:
             return e.scaled(e.of(x), 1.0, -float(n))
         case "sub", int() | float() as n, ir.Value() as x:
             return e.scaled(e.of(x), -1.0, float(n))
+        case (("add" | "sub" | "mul" | "div"), *those) if not all(type(x) is ir.Value for x in those):
+            wide = [e.cast(x, "float32") for x in of_both(e, o)]
+            return e.cast(e.one(_BINARY[o.name], wide, e.type(o)._replace(dtype="float32")), "float16")
     return None
 
 
