@@ -21,7 +21,8 @@ def are_left_out(config: pytest.Config) -> bool:
 
 def serializable(config: pytest.Config, report: pytest.TestReport | pytest.CollectReport) -> dict[str, Any] | None:
     """What stands for a report that is not sent; None for others."""
-    if report.when in ("setup", "teardown") and report.passed and are_left_out(config):
+    # What was printed is shown with the report of the test, but for what is printed when it is taken down.
+    if report.when in ("setup", "teardown") and report.passed and not report.sections and are_left_out(config):
         return dict(_NOT_SENT)
     return None
 
