@@ -351,42 +351,40 @@ def where(
         if x.dtype is not y.dtype:
             x, y = same_dtype("where", x, y)
     elif isinstance(x, Tensor):
-        x, y = same_dtype("where", _beside(x, y), y)
+        if type(y) is not float or x.dtype is not default_float():
+            x, y = same_dtype("where", _beside(x, y), y)
     elif isinstance(y, Tensor):
-        x, y = same_dtype("where", x, _beside(y, x))
+        if type(x) is not float or y.dtype is not default_float():
+            x, y = same_dtype("where", x, _beside(y, x))
     else:
         d = LATTICE[_dtype_of(x), _dtype_of(y)]
         x, y = create_on(condition.place, F.full, operand(x), d, ()), operand(y)
     return F.where(condition, x, y)
 
 
-_DTYPES = {"bool": dt.bool, "int": dt.int64, "complex": dt.complex64}  # of numbers in Python
+_DTYPES = {builtins.bool: dt.bool, int: dt.int64, complex: dt.complex64}
 
 
 def _dtype_of(v: Any) -> DType:
     """The dtype of a number as an operand of :func:`where`, where it has a width, unlike in operators."""
+    if type(v) is float:
+        return default_float()
+    if type(v) in _DTYPES:
+        return _DTYPES[type(v)]
     if isinstance(v, np.generic):
         return dtype_of(v.dtype)
-    kind = (
-        v.kind
-        if type(v) is Sym
-        else next((c.__name__ for c in (builtins.bool, int, float, complex) if isinstance(v, c)), "")
-    )
-    if kind == "float":
-        return default_float()
-    if kind not in _DTYPES:
+    if type(v) is Sym:
+        return {"bool": dt.bool, "int": dt.int64, "float": default_float()}[v.kind]
+    if not isinstance(v, (int, float, complex)):
         raise op_error(OperandError, "where", "tensors or numbers as operands", type(v).__name__)
-    return _DTYPES[kind]
+    return _dtype_of(operand(v))
 
 
 def _beside(x: Tensor, v: Any) -> Tensor:
     """An operand of :func:`where` beside a number: a float widens it."""
-    if type(v) is float:
-        other = default_float()
-    elif isinstance(v, (float, np.floating)) or (type(v) is Sym and v.kind == "float"):
-        other = _dtype_of(v)
-    else:
+    if type(v) is int or not (isinstance(v, (float, np.floating)) or (type(v) is Sym and v.kind == "float")):
         return x
+    other = _dtype_of(v)
     own = x.dtype
     if own is other or own.is_packed or not (own.is_floating or own.is_complex):
         return x
