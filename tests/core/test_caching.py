@@ -444,6 +444,9 @@ class Bytes:
             self.calls.pop()()
         self.blocks[address] = data
 
+    def move(self, target, source, nbytes):
+        self.write(target, self.read(source, nbytes))
+
 
 @pytest.fixture
 def contents():
@@ -496,3 +499,16 @@ def test_what_is_written_while_it_is_offloaded_is_kept(contents):
     blocks.read = read
     s.offload()
     assert blocks.blocks[s.data_ptr()] == b"y" * 64
+
+
+@pytest.mark.parametrize("meanwhile", ["relocate", "offload", "bump", "pin"])
+def test_what_another_thread_uses_does_not_move(contents, meanwhile):
+    place, blocks = contents
+    s = take(place, 64)
+    blocks.blocks[s.data_ptr()] = b"x" * 64
+    blocks.calls.append(getattr(s, meanwhile))
+    with pytest.raises(RuntimeError, match="that no other thread uses meanwhile"):
+        s.relocate()
+    assert blocks.blocks[s.data_ptr()] == b"x" * 64
+    others = [take(place, 64) for _ in range(3)]
+    assert len({x.data_ptr() for x in [s, *others]}) == 4

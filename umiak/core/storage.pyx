@@ -270,10 +270,13 @@ cdef int quiet(Storage s) except -1:
 
 
 cdef int move_to(Storage s, char* data, int64_t capacity, int64_t handle) except -1:
+    cdef uint32_t version = s.version, generation = s.generation
     check_movable(s, "move_to()")
     if capacity < s.nbytes:
         raise ValueError(f"move_to() requires room for {s.nbytes} bytes, got {capacity}")
     s.allocator.copy(data, s.data, s.nbytes)
+    if s.version != version or s.generation != generation or s.state != RESIDENT or s.pins or RUNNING[s.place]:
+        raise RuntimeError("move_to() requires a storage that no other thread uses meanwhile; have them wait, or call it again")
     s.data = data
     s.capacity = capacity
     s.handle = handle

@@ -483,13 +483,14 @@ cdef class CachingAllocator(Allocator):
 
     cdef int relocate(self, Storage s) except -1:
         cdef int c = <int>s.handle
-        cdef char* old = s.data
+        cdef char* old
         cdef char* new
         cdef Bin* bin
         if c < 0:
             return 0
         bin = self.bins[s.stream] + c
         new = self.pop(bin, c) if bin.n else self.refill(bin, c, s.nbytes)
+        old = s.data                                    # others may have run
         try:
             move_to(s, new, SIZES[c], c)
         except BaseException:
