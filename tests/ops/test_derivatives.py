@@ -81,6 +81,10 @@ class Problem:
         results = self.results(self.case.operands())
         self.weights = [self.draw(y.shape, y.dtype.is_complex) if usable_result(y) else None for y in results]
 
+    def need_elements(self) -> None:
+        if not any(w.size for w in self.weights if w is not None):
+            raise ShowsNothing("the results have no elements")
+
     def draw(self, shape: Any, is_complex: bool) -> np.ndarray:
         made = self.rng.standard_normal(tuple(shape))
         return made + 1j * self.rng.standard_normal(tuple(shape)) if is_complex else made
@@ -195,6 +199,7 @@ def check_first_derivatives(case: Case, sets: list[tuple[int, ...]]) -> None:
             assert abs(found - slope) <= tolerance(case, scale, (2e-6, 2e-7)), (
                 f"needs {mask}, operand {i}: {found} along a direction, finite differences give {slope}"
             )
+    problem.need_elements()
 
 
 @over_samples(quick=1, where=wanted)
@@ -236,6 +241,7 @@ def test_second_derivatives(case: Case) -> None:
         assert abs(found - slope) <= tolerance(case, scale, (1e-5, 1e-6)), (
             f"operand {i}: second derivative {found} along a direction, finite differences give {slope}"
         )
+    problem.need_elements()
 
 
 @over_samples(quick=1, where=lambda case: wanted(case) and bool(case.differentiable))

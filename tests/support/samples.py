@@ -128,6 +128,12 @@ def cases_of(name: str) -> tuple[Case, ...]:
     return tuple(Case(cls, i, s) for i, s in enumerate(cls.samples(np.random.default_rng(seed_of(name)))))
 
 
+@functools.cache
+def empty_samples(name: str) -> frozenset[int]:
+    """The numbers of an op's samples that have an operand without elements, and show little."""
+    return frozenset(c.index for c in cases_of(name) if any(x.size == 0 for x in c.arrays))
+
+
 def own_ops() -> dict[str, Any]:
     """The ops of the engine, without those that users registered, as tests of such do."""
     return {name: cls for name, cls in F.REGISTRY.items() if "::" not in name}
@@ -156,11 +162,11 @@ def over_samples(
 ) -> Callable[[Callable[[Case], None]], Callable]:
     """Make a check of a case the test of a property: an item per op, which runs ``quick`` of its samples.
 
-    The other samples are an item marked slow. The quick ones are drawn from the names of property and op. Where another
-    property shows much of the same, the quick samples of one op in ``share`` are among the quick tests. ``known``
-    holds ops that fail the property, with the reason; it is an error when they do not. A check that raises
-    ``ShowsNothing`` leaves its case out; an op of which no case shows anything fails, unless ``never`` has it, with the
-    reason. An op in ``never`` of which a case shows something fails too.
+    The other samples are an item marked slow. The quick ones are drawn from the names of property and op, those without
+    elements last. Where another property shows much of the same, the quick samples of one op in ``share`` are among the
+    quick tests. ``known`` holds ops that fail the property, with the reason; it is an error when they do not. A check
+    that raises ``ShowsNothing`` leaves its case out; an op of which no case shows anything fails, unless ``never`` has
+    it, with the reason. An op in ``never`` of which a case shows something fails too.
     """
     never = never or {}
 
@@ -170,6 +176,7 @@ def over_samples(
         for name in sorted(own_ops()):
             cases = [c for c in cases_of(name) if usable(c) and where(c)]
             order = drawn_order(cases, check.__name__, name, name=lambda c: c.index)
+            order.sort(key=lambda c: c.index in empty_samples(name))
             rest = order[quick:]
             marks_of_quick = [pytest.mark.slow] * (seed_of(name, check.__name__) % share > 0)
             for label, part, spare, marks in (
