@@ -97,12 +97,20 @@ def differentiable(name):
     return not y.stop_gradient and y.dtype is paddle.float64
 
 
-DIFFERENTIABLE = [n for n in FORMS if differentiable(n)]
+# To call all of them takes a second or two, which collection does not.
+WITHOUT_GRADIENTS = set(
+    """
+    floor_divide_ equal_ greater_equal_ greater_than_ greater_ less_equal_ less_than_ less_ not_equal_
+    logical_and_ logical_or_ logical_xor_ logical_not_ bitwise_and_ bitwise_or_ bitwise_xor_ bitwise_not_
+    bitwise_invert_ bitwise_left_shift_ bitwise_right_shift_ gcd_ lcm_
+""".split()
+)
+DIFFERENTIABLE = [n for n in FORMS if n not in WITHOUT_GRADIENTS]
 
 
 def test_most_forms_are_differentiable():
+    assert {n for n in FORMS if not differentiable(n)} == WITHOUT_GRADIENTS
     assert len(DIFFERENTIABLE) > 75
-    assert {"sin_", "cos_", "abs_", "square_", "erf_", "multiply_", "put_along_axis_"} <= set(DIFFERENTIABLE)
 
 
 @pytest.mark.parametrize("around", [False, True], ids=["alone", "between writes"])
