@@ -401,7 +401,10 @@ def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -
         return simulator.call(original, args, kwargs, direct=True)
 
 
-for _original in (print, int, float, bool, len, range, enumerate, zip, reversed, sum, isinstance, type, list, sorted):
+for _original in (
+    print, int, float, bool, len, range, enumerate, zip, reversed, sum, isinstance, type, list, sorted, getattr,
+    hasattr,
+):  # fmt: skip
     _as_builtin(_original, TABLE[id(_original)])
 
 
