@@ -29,7 +29,7 @@ def device(request):
 
         extras.module("umiak_opencl", "pyopencl")
     if way == "cuda" and "gpu" in backends.device_types():
-        pytest.skip("requires a machine without a CUDA device: its driver runs what it is given when it likes")
+        pytest.skip("the recording driver stands in for CUDA's where there is no CUDA device; here is one")
     with entered(way):
         yield way
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from paddle.jit.ignored import is_ignored
 from paddle.jit.source.builtins_ import TABLE, item_of, of_numpy
+from paddle.jit.source.code_owners import is_users
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
 from paddle.jit.source.show import note
-from paddle.jit.source.users import is_users
 from paddle.jit.source.values import tracing
 from paddle.nn.layer._hooks import call_with_hooks
 from paddle.nn.layer.container import Sequential

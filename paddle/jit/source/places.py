@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any
 
+from paddle.jit.source.code_owners import holds
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.names import UNREAD
 from paddle.jit.source.own_attributes import has_namespace, module_of
-from paddle.jit.source.users import holds
 from paddle.jit.source.values import array_of, is_moved
 from paddle.jit.source.world import ABSENT, world
 from paddle.nn.layer.layers import Layer

@@ -24,11 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddle.jit.source import digest
+from paddle.jit.source.code_owners import holds, is_installed, is_library, is_users
 from paddle.jit.source.convert import HELPERS
 from paddle.jit.source.own_attributes import by_type, module_of, namespace_of
 from paddle.jit.source.places import Attribute, Cell, Global, Item, Place
 from paddle.jit.source.progress import IMMUTABLE, progress_of
-from paddle.jit.source.users import holds, is_installed, is_library, is_users
 from paddle.jit.source.watched import (
     CONTAINERS,
     NUMBERS,

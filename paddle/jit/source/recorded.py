@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from paddle.jit.source.code_owners import is_users
 from paddle.jit.source.places import Place, key_of
 from paddle.jit.source.reachable import Reached, Tree
-from paddle.jit.source.users import is_users
 from paddle.jit.source.values import Late
 from paddle.jit.source.world import ABSENT, World
 from paddle.nn.layer._registry import CHANGES

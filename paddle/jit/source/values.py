@@ -23,8 +23,8 @@ class Late:
     ``read``; what others do with it asks here, or fails."""
 
     def read(self) -> Any:
-        """Return the value."""
-        raise NotImplementedError
+        """Return the value; each kind says how."""
+        raise NotImplementedError(f"{type(self).__name__} must define read()")
 
     def __getattr__(self, attribute: str) -> Any:
         if attribute.startswith("__"):  # which Python asks for by itself

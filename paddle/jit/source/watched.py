@@ -34,18 +34,22 @@ Name = Callable[[Any], str]  # words for an object
 
 
 class Watched:
-    """An object whose state is kept. ``state``: as :meth:`now` gives it."""
+    """An object whose state is kept: each kind defines :meth:`now`, :meth:`changes` and, where it can, :meth:`restore`.
+
+    ``state``: as :meth:`now` gave it.
+    """
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner
         self.state = self.now()
 
     def now(self) -> Any:
-        raise NotImplementedError
+        """Return the state."""
+        raise NotImplementedError(f"{type(self).__name__} must define now()")
 
     def changes(self, name: Name) -> Iterator[Place | str]:
         """Yield what has changed: places, or words."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define changes()")
 
     def restore(self) -> None:
         """Put back what was there, as far as it can be."""
