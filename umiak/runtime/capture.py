@@ -11,54 +11,39 @@ What would tie the program to the data of the first run is refused: reading data
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from umiak import ops as F
-from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
-from umiak.autodiff.graph import derivative, pullback
+from umiak.autodiff.custom import settle
+from umiak.autodiff.graph import pullback
 from umiak.autodiff.lookups import lookups
 from umiak.compiler.amp import with_casts
 from umiak.compiler.passes.attention import fuse_plain_attention
-from umiak.core import context, leaf_gradients, tape
+from umiak.core import context, leaf_gradients
 from umiak.core import dtype as dt
 from umiak.core.captured import (
-    GIVEN,
-    NONE,
-    ROWS,
-    ZEROS,
-    Backward,
-    CapturedRun,
-    Part,
     PythonScalars,
     ScalarSource,
     Stream,
 )
 from umiak.core.context import OBSERVE_TRACE
 from umiak.core.dtype import bool as bool_
-from umiak.core.eager import apply
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.elements import MOST, element_of, known_elements
 from umiak.ir.expr import Sym
-from umiak.ir.meta import Meta, Strided, dense
-from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Block, Operation, Program, Value, bound_within, call_identity, order_class, uses
+from umiak.ir.meta import Meta
+from umiak.ir.program import Block, Operation, Value, call_identity, order_class
 from umiak.ir.scope import symbols_of
-from umiak.ir.sym import cdiv, evaluate
+from umiak.ir.sym import cdiv
 from umiak.ir.tracer import Frame, SymTensor, Tracer, symbolic
-from umiak.ops.effects import OnHost
 from umiak.ops.gradient import WithGradient
-from umiak.runtime.executor import Executor
-from umiak.runtime.paths import Paths
-from umiak.runtime.row_gradients import give_rows, index_and_values
-from umiak.runtime.selected_rows import SelectedRows
 from umiak.runtime.used_histories import UsedHistories
 
 _COPY = F.Copy()
@@ -207,7 +192,7 @@ class Capture(Tracer):
         if stop:
             self.made.pop(id(x), None)
             self.undecided.pop(id(x), None)
-        elif not self.given(x) and _continuous(x):
+        elif not self.given(x) and is_continuous(x):
             value = x.value
             if not x._cut:  # what else has this value is another tensor
                 (value,) = self.builder.append(F.Copy(), (value,), ())
@@ -238,7 +223,7 @@ class Capture(Tracer):
 
     def has_ended(self, x: SymTensor) -> bool:
         """Return whether gradients of ``x`` have no way left: the function has gone through its history itself."""
-        if x.stop_gradient or not _continuous(x) or self.given(x):
+        if x.stop_gradient or not is_continuous(x) or self.given(x):
             return False
         crossed = self.used.crossed(x.value)
         if crossed is None:
@@ -304,7 +289,7 @@ class Capture(Tracer):
 
     def _is_local(self, condition: Sym, message: str) -> bool:
         """Do data decide a condition, or whether the program comes where it is required?"""
-        return self.one_program and any(map(self.from_data, (condition, *self.scope.ways)))
+        return any(map(self.from_data, (condition, *self.scope.ways)))
 
     def _require(self, condition: Sym, message: str) -> bool:
         """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
@@ -483,7 +468,7 @@ class Capture(Tracer):
             return
         tensors, grads = [t for t, _ in wanted], [g for _, g in wanted]
         self.differentiated = True
-        leaves = self._leaves()
+        leaves = self.leaves_inside()
         taken: dict[int, tuple[Any, list]] = {}
         own: list[tuple[SymTensor, Tensor]] = [(symbolic(v, self), t) for t, v in self.retained]
         own += [(x, x) for x, _ in self.made.values() if x._block is self.builder.block]
@@ -572,10 +557,10 @@ class Capture(Tracer):
             self.replaces(leaf)
             leaf._grad = None
 
-    def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
+    def leaves_inside(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""
         captured = self.captured()
-        return [(r, captured.get(id(r), r)) for r, _ in self.gradient_roots() if _continuous(r)]
+        return [(r, captured.get(id(r), r)) for r, _ in self.gradient_roots() if is_continuous(r)]
 
     def is_outer_leaf(self, x: Tensor) -> bool:
         """Return whether a tensor from outside, or what stands for one, has no history from before."""
@@ -647,7 +632,7 @@ class Capture(Tracer):
         operations = [o for b in blocks for o in b.operations]
         hooks = {
             id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not leaf_gradients.Sink]
-            for root, leaf in self._leaves() if leaf._hooks and id(root) not in self._inner  # those run outside
+            for root, leaf in self.leaves_inside() if leaf._hooks and id(root) not in self._inner  # those run outside
         }  # fmt: skip
         ctx = context.current()
         amp, creating, self.creating = ctx.amp(), self.creating, create_graph
@@ -680,7 +665,7 @@ class Capture(Tracer):
         here = set(map(id, self.operations))
         if all(id(v.producer) in here for v in targets):
             return []
-        carried = [x for f in self.frames for x in f.arguments if not x._stop and _continuous(x)]
+        carried = [x for f in self.frames for x in f.arguments if not x._stop and is_continuous(x)]
         return [x._value for x in carried if not any(x._value is v for v in targets)]
 
     @contextmanager
@@ -768,457 +753,5 @@ def stream_of(generator: Generator) -> Stream:
     return Stream(-1, generator)
 
 
-def _refuse_rows(capture: Capture, gradients: Sequence[Any]) -> None:
-    """Refuse what was computed from the rows of a gradient from before: other runs have other rows."""
-    parts = {id(x.storage) for g in gradients if isinstance(g, SelectedRows) for x in (g, g.index)}
-    if any(id(x.storage) in parts for x in capture.builder.program.captured.values()):
-        raise CaptureError(
-            "the function reads a gradient of selected rows (of an embedding with sparse=True) from before the call, "
-            "whose number is another one at each call. Call backward() inside, or the optimizer's step outside"
-        )
-
-
-def _continuous(x: Any) -> bool:
+def is_continuous(x: Any) -> bool:
     return x.dtype.is_continuous
-
-
-def _apart(capture: Capture, outputs: Sequence[Any], results: int) -> set[int]:
-    """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now;
-    returns the indices of those.
-
-    The first ``results`` of the outputs go to the caller; the others are assigned, which copies them.
-    """
-    builder, program = capture.builder, capture.builder.program
-    copies = set()
-    # By value: what each output that is this value has. What has the value of an input and is none was written to.
-    # An input that the function has given a hook comes out as a copy: the gradient of the caller's own tensor would
-    # pass the hook by.
-    held: dict[int, dict[Any, Value]] = {
-        id(value): {None if capture.has_new_hook(value) else id(root): value} for root, value in capture._roots
-    }
-    for i, value in enumerate(program.outputs):
-        if type(value) is not Value:
-            continue
-        # Gradients, which come last, do not share with anything.
-        own, key = held.setdefault(id(value), {}), id(outputs[i]) if i < len(outputs) else -i
-        if key not in own:
-            copied = own or i >= len(outputs) or (i < results and _is_borrowed(outputs[i], value))
-            # A copy of the copy before: equal copies of one value would be merged.
-            own[key] = builder.append(F.Copy(), (next(reversed(own.values()), value),), ())[0] if copied else value
-            if copied:
-                copies.add(i)
-        program.outputs[i] = own[key]
-    return copies
-
-
-def _is_borrowed(x: Any, value: Value) -> bool:
-    """Return whether a tensor of its own holds the elements of a view of something else, which was written to it."""
-    return type(x) is SymTensor and x.parent is None and _strided(value)[1]
-
-
-def _strided(value: Value) -> tuple[Strided, bool]:
-    """The place of a value's elements in the memory that it shares, and whether it shares some."""
-    o = value.operation
-    if o is not None and o.op.view:
-        base = o.operands[0]
-        assert type(base) is Value, "views are of tensors"
-        strided = o.op.strides(_strided(base)[0], *o.params)
-        if strided is not None:
-            return strided, True
-    return dense(value.meta.shape, value.meta.dtype), False
-
-
-def _has_python(program: Program) -> bool:
-    """Return whether gradients of a program are passed through Python functions."""
-    return any(v.hooks for v in program.inputs) or any(
-        is_custom(o) or any(r.hooks for r in o.results) for o in program.ops
-    )
-
-
-def _leave_out_host(block: Block) -> None:
-    """Take away checks and printed texts, on which nothing depends."""
-    block.operations = [o for o in block.operations if not isinstance(o.op, OnHost)]
-    for o in block.operations:
-        for region in o.regions:
-            _leave_out_host(region)
-
-
-class _Pair:
-    """The forward and the backward part of a program; ``seeded``: the outputs that have a gradient, ``copies``: those
-    that :func:`_apart` has made copies of others."""
-
-    def __init__(
-        self,
-        program: Program,
-        wrt: Sequence[int],
-        seeded: list[int],
-        copies: set[int],
-        live: Tracer | None = None,
-        inner: Sequence[Value] = (),
-    ) -> None:
-        sources = [*(program.inputs[i] for i in wrt), *inner]
-        self.paths = Paths(program, sources, seeded, copies)
-        d = derivative(program, wrt, seeded, live, inner=inner)
-        self.seeded = seeded
-        self.saved = d.saved
-        self.forward, self.backward = d.forward, d.backward
-
-
-class Captured(CapturedRun):
-    """A captured function for one class of arguments.
-
-    ``Captured.of(function, tensors, dynamic)`` runs ``function`` on stand-ins of ``tensors``; it returns a list of
-    leaves. ``dynamic`` has a set of axes for each tensor, whose sizes may differ between runs; ``owners`` are tensors
-    whose ``.grad`` the function may read. ``run(tensors)`` gives the leaves for other tensors of the class, with the
-    history that eager calls would have recorded.
-    """
-
-    def __init__(
-        self,
-        capture: Capture,
-        leaves: Sequence[Any],
-        name: str,
-        owners: Iterable[Tensor],
-        pinned: dict[int, Tensor],
-    ) -> None:
-        self._streams = [stream for _, stream in capture.streams.values()]
-        # The scalars of a run, in order.
-        self._symbols = [s for source in capture.sources for s in source.symbols]
-        self._symbols += [s for stream in self._streams for s in (stream.seed, stream.offset)]
-        places = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
-        met = {id(x) for x in capture.builder.program.captured.values()}
-        kept: list[tuple[Any, Tensor]] = list(capture._leaves())
-        # Tensors of which the function read the gradient alone.
-        kept += [(None, x) for x in owners if id(leaf_gradients.held_gradient(x)) in met and id(x) not in met]
-        arguments = {id(r): i for i, r in enumerate(capture.arguments)}
-        captured = capture.captured()
-        # Leaves of which the function replaces the gradient and needs nothing else.
-        met = {id(x) for _, x in kept}
-        kept += [(x, x) for x, _ in capture.leaves.values() if id(x) not in met]
-        # Where a leaf is: the number of an argument, or the captured tensor itself.
-        owners_of_grads: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
-        grads: list[Any] = [leaf_gradients.held_gradient(leaf) for _, leaf in kept]
-        before = [capture.leaves.get(id(leaf), (leaf, g))[1] for (_, leaf), g in zip(kept, grads, strict=True)]
-        _refuse_rows(capture, before)
-        cleared = [id(leaf) in capture.cleared for _, leaf in kept]
-        replaced = [
-            (at, ZEROS if c else GIVEN if isinstance(g, SymTensor) else NONE)
-            for at, (g, b, c) in enumerate(zip(grads, before, cleared, strict=True)) if g is not b or c
-        ]  # fmt: skip
-        outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in places)]
-        if any(id(x) in capture.undecided for x in outputs):
-            raise Undecided(
-                "a result is a leaf that the function has made, or something else, as data decide: which gradient it "
-                "would have is not known. Return x.detach(), or x * 1.0, which has a history on every way"
-            )
-        # Results that are leaves of the function's own, with the values that gradients are of.
-        made_leaves = {i: capture.value_of(x) for i, x in enumerate(outputs) if type(x) is not Sym and capture.makes(x)}
-        if any(v.hooks for v in made_leaves.values()):
-            raise CaptureError(
-                "a leaf that the function has made and given a hook is a result: its hook would be part of the graph "
-                "alone. Register the hook outside"
-            )
-        for i in made_leaves:
-            with context.no_grad_guard():
-                outputs[i] = F.copy(outputs[i])
-        # Results whose history the function has used up, by their numbers.
-        histories = {i: x for i, x in enumerate(outputs) if type(x) is not Sym and i not in made_leaves}
-        ended = {i for i, x in histories.items() if capture.has_ended(x)}
-        # Where an input is that the function wrote to and that has a history by that: it is assigned after the run.
-        assigned: list[Any] = []
-        for root in capture.derived():
-            if capture.has_ended(root):
-                raise CaptureError(
-                    "an argument was written to, and gradients have gone through what was written without "
-                    "retain_graph=True: its history began outside of the function and has ended inside"
-                )
-            assigned.append(arguments.get(id(root), captured.get(id(root))))
-            outputs.append(symbolic(root._value, capture))
-        made: list[Any] = []
-        for i, (at, kind) in enumerate(replaced):
-            if kind == GIVEN:
-                rows = index_and_values(grads[at].value, capture) if id(kept[at][1]) in capture.rows else None
-                made += [grads[at]] if rows is None else rows
-                replaced[i] = at, kind if rows is None else ROWS
-        # Where a tensor with a history outside is, whose gradient goes on there.
-        outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
-        made += [g for _, g in capture.outer.values()]
-        # Streams of which a run takes words as data decide: how many is known, and taken, when it has run.
-        inside = bound_within(capture.builder.program.ops)
-        self._open = [any(s in inside for s in symbols_of(stream.words)) for stream in self._streams]
-        counts = [stream.words for stream, is_open in zip(self._streams, self._open) if is_open]
-        traced = capture.finish([*outputs, *made, *counts], name)
-        self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
-        self._copies = _apart(capture, outputs, len(places))
-        roots = [v for _, v in capture.gradient_roots()]
-        fuse_plain_attention(traced, wanted=[*roots, *made_leaves.values()])
-        wanted = set(map(id, roots))
-        self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
-        # Those of them, by their number in `wrt`, whose gradients eager calls would keep as rows, if they are leaves.
-        tables = {id(v) for r, v in capture.gradient_roots() if id(captured.get(id(r), r)) in capture.looked_up}
-        self._tables = [at for at, i in enumerate(self.wrt) if id(traced.inputs[i]) in tables]
-        self._by_rows: list[int] = []
-        self._ended = ended
-        numbered = enumerate(zip(self.stops, outputs, strict=True))
-        open_ends = any(not s and _continuous(x) and i not in ended for i, (s, x) in numbered)
-        records = bool(self.wrt or capture.made) and open_ends
-        # Whether gradients of the program's results need this trace, which alone can call Python functions, and in
-        # which two leaves of the same elements are two.
-        self.custom = records and (bool(made_leaves) or _has_python(traced))
-        # Gradients of regions that were written in Python stand in the program until it is differentiated.
-        given = records and not self.custom and any(map(is_given, traced.walk()))
-        self._given_gradients = remove_dead(merge_common(traced.copy())) if given else None
-        program = resolve(traced.copy() if self.custom else traced)
-        merge_common(program, given=program.outputs if records else ())
-        self.program = remove_dead(program)
-        # Whether a run that fails has done nothing yet that could be seen.
-        self.leaves_no_trace = all(type(o.op) is F.Require for o in program.walk() if o.op.effect)
-        # Whether runs that are recorded give results with a history.
-        self.has_history = records and bool(self._given(program))
-        # Gradients that the function met are those of the coming run, not those of the first one.
-        held = {id(g): at for at, g in enumerate(before) if g is not None}
-        self._late = {n: held[id(x)] for n, x in program.captured.items() if id(x) in held}
-        if not (capture.differentiated or capture.leaves or self._late):
-            owners_of_grads, before = [], []  # gradients are none of its business
-        own = [x for n, x in program.captured.items() if id(x) not in held]
-        # What no argument may be: captured tensors, and leaves that the function gives gradients, or asks for them.
-        self.known = [leaf for leaf, _ in capture.leaves.values() if not isinstance(leaf, SymTensor)]
-        self.known += own if capture.asked or program.effects else []
-        watched = list({**{id(x): x for x in own}, **capture.left_out}.values())
-        self._prepare(
-            name=program.name or "captured",
-            pinned=sorted(pinned.items()),
-            apart=set(map(id, self.known)),
-            leaves=owners_of_grads,
-            absent=[g is None for g in before],
-            inner=[not capture.is_outer_leaf(leaf) for _, leaf in kept] if owners_of_grads else [],
-            hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
-            kept=watched,
-            needs=[x.stop_gradient for x in watched],
-            sources=[s.scalars for s in capture.sources],
-            streams=[s.stream for s in self._streams],
-            open=self._open,
-            constants=[None if isinstance(x, (Tensor, Sym)) else x for x in leaves],
-            tensors=places,
-            replaced=replaced,
-            assigned=assigned,
-            outer=outer,
-            records=records,
-            results=len(program.outputs),
-            own_leaves=list(made_leaves),
-            ended=[places[i] for i in ended],
-        )
-        self._owners = [leaf for _, leaf in kept]
-        self._pure: Executor | None = None  # without writes, for gradients of gradients
-        self._pair: _Pair | None = None
-        if self.custom:
-            ctx = context.current()
-            amp = ctx.amp()
-            ctx.set_amp(0, amp[1], 0)
-            try:
-                self._pair = _Pair(
-                    traced, self.wrt, self._given(traced), self._copies, capture, list(made_leaves.values())
-                )
-            finally:
-                ctx.set_amp(*amp)
-
-    def _given(self, program: Program) -> list[int]:
-        """The outputs that have a gradient."""
-        return [
-            i for i, (y, stop) in enumerate(zip(program.outputs, self.stops, strict=False))  # gradients come behind
-            if type(y) is Value and y.operation is not None and not (stop or i in self._ended) and _continuous(y.meta)
-        ]  # fmt: skip
-
-    @classmethod
-    def of(
-        cls,
-        function: Callable[..., list],
-        tensors: Sequence[Tensor],
-        dynamic: Sequence[Iterable[int]] | None = None,
-        name: str = "",
-        owners: Iterable[Tensor] = (),
-    ) -> Captured:
-        axes = [() if dynamic is None else dynamic[i] for i in range(len(tensors))]
-        captured = cls._of(function, tensors, axes, name, owners, {})
-        # An argument that the function also knows by itself is one tensor there, if it is differentiated or written to.
-        known = set(map(id, captured.known))
-        pinned = {i: x for i, x in enumerate(tensors) if id(x) in known}
-        return cls._of(function, tensors, axes, name, owners, pinned) if pinned else captured
-
-    @classmethod
-    def _of(
-        cls,
-        function: Callable[..., list],
-        tensors: Sequence[Tensor],
-        axes: Sequence[Iterable[int]],
-        name: str,
-        owners: Iterable[Tensor],
-        pinned: dict[int, Tensor],
-    ) -> Captured:
-        capture = Capture()
-        try:
-            with capture:
-                given: list[Any] = []
-                for i, x in enumerate(tensors):
-                    if i not in pinned:
-                        x = capture.argument(x, axes[i])
-                    given.append(x)
-                leaves = function(given)
-                for condition in capture.conditions:
-                    condition()
-                return cls(capture, leaves, name, owners, pinned)
-        finally:
-            capture.restore()
-
-    def leaves_with_gradients(self) -> list[Tensor]:
-        """Return the known tensors whose gradient from before the call the program reads."""
-        read = {id(x) for n, x in self.program.captured.items() if n in self._late}
-        return [x for x in self._owners if id(leaf_gradients.held_gradient(x)) in read]
-
-    # --- what runs ask for, which are in C
-
-    def _executor_of(self, program: Program) -> Executor:
-        return Executor(program, disjoint=True, late=list(self._late))
-
-    def _part(self, executor: Executor, symbols: Sequence[Sym], extras: Sequence[Any] = ()) -> Part:
-        places = {s: i for i, s in enumerate(symbols)}
-        scalars = [places[s] for s, at in executor.sources.items() if at is None]
-        return Part(executor, list(extras), [self._late[n] for n in executor.late], scalars)
-
-    def _plain(self) -> Part:
-        """The program without history."""
-        return self._part(self._executor_of(self.program), self._symbols, self._words())
-
-    def _words(self) -> list[Any]:
-        """Return the number of words that a run takes from each stream; 0 where that is known when it has run."""
-        return [0 if is_open else s.words for s, is_open in zip(self._streams, self._open, strict=True)]
-
-    def _recording(self) -> tuple[Part, Backward]:
-        """Its forward part, and the backward one."""
-        source = self._given_gradients or self.program
-        pair = self._pair or _Pair(source, self.wrt, self._given(source), self._copies)
-        self._unclear = pair.paths.unclear
-        self._by_rows = give_rows(pair.backward, self._tables)
-        forward, backward = self._executor_of(pair.forward), Executor(pair.backward)
-        # Where a number of the backward part is known from: the forward part's symbols, the run's, or a region.
-        known: dict[Sym, Any] = {s: -1 - i for i, s in enumerate(self._symbols)}
-        known.update((s, i) for i, s in enumerate(forward.sources))
-        symbols = [s for s, at in backward.sources.items() if at is None]
-        return (
-            self._part(forward, self._symbols, self._words()),
-            Backward(
-                self._part(backward, symbols),
-                pair.saved,
-                self.wrt,
-                pair.seeded,
-                [known.get(s, s) for s in symbols],
-                pair.paths.histories,
-                pair.paths.reached,
-                pair.paths.between,
-                self._read(pair.forward),
-            ),
-        )
-
-    def _read(self, program: Program) -> list[int]:
-        """Return the inputs that the forward part reads and does not write to."""
-        written = {id(w.target) for w in program.effects}
-        return [i for i, v in enumerate(program.inputs) if id(v) not in written]
-
-    def _history_of(self, run: Any, at: int) -> list[Tensor]:
-        """The results of a run that have a gradient, with histories between them."""
-        required = "gradients with respect to results that others depend on, and hooks on these, to be inside of it"
-        if self._unclear >> at & 1:
-            raise RuntimeError(
-                f"[{self.program.name}] requires {required}, got one whose value is that of another tensor, too. Ask "
-                "inside of the captured function"
-            )
-        if any(o.op.effect and not isinstance(o.op, OnHost) for o in self.program.walk()):
-            raise RuntimeError(
-                f"[{self.program.name}] requires {required}, where it communicates with other ranks. Ask inside of the "
-                "captured function"
-            )
-        if self._tables:
-            raise RuntimeError(
-                f"[{self.program.name}] requires {required}, where it looks tables up with sparse=True. Ask inside of "
-                "the captured function"
-            )
-        ctx = context.current()
-        amp, enabled = ctx.amp(), ctx.grad_enabled
-        ctx.set_amp(0, amp[1], 0)
-        ctx.grad_enabled = True
-        try:
-            ys = self._once_more(run, required)
-        finally:
-            ctx.set_amp(*amp)
-            ctx.grad_enabled = enabled
-        return [ys[i] for i in run.seeded]
-
-    def _holds(self, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> bool:
-        """Return whether the guards hold."""
-        known = executor.environment(tensors, words)
-        return all(evaluate(g, known) for g in self.program.guards)
-
-    def _drawn(self, stream: int, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> int:
-        """Return the number of words that a run takes from a stream."""
-        return evaluate(self._words()[stream], executor.environment(tensors, words))
-
-    @staticmethod
-    def _zeros(shape: Sequence[int], dtype: Any, place: Any) -> Tensor:
-        with context.place_guard(place):
-            return F.full(0.0, dtype=dtype, shape=tuple(shape))
-
-    @staticmethod
-    def _rows(table: Tensor, index: Tensor, values: Tensor) -> SelectedRows:
-        return SelectedRows(index, values, list(table.shape))
-
-    def _with_rows(self, gradients: Sequence[Any], tables: Sequence[Tensor]) -> list[Any]:
-        count = len(tables)
-        given = list(gradients[:count])
-        for at, index in zip(self._by_rows, gradients[count:], strict=True):
-            rows = self._rows(tables[at], index, given[at])
-            given[at] = rows if tables[at].is_leaf else rows.to_dense()
-        return given
-
-    def _differentiable_gradients(self, run: Any, grads: Sequence[Any]) -> tuple:
-        """The gradients with a history of their own: through the operations, run one by one."""
-        # Sources may depend on each other, and have hooks: both belong to the run that asks, which goes on from them.
-        apart = {id(s): apply(_COPY, (s,)) for s in run.sources if not s.is_leaf or s._hooks}
-        ys = self._once_more(run, "create_graph=False", apart)
-        pairs = [
-            (ys[i], g) for i, g in zip(run.seeded, grads, strict=True) if g is not None and not ys[i].stop_gradient
-        ]
-        return tuple(
-            tape.grad(
-                [y for y, _ in pairs],
-                [apart.get(id(s), s) for s in run.sources],
-                [g for _, g in pairs],
-                create_graph=True,
-                allow_unused=True,
-                no_grad_vars=list(apart.values()),
-            )
-        )
-
-    def _once_more(self, run: Any, required: str, apart: Mapping[int, Tensor] = MappingProxyType({})) -> list[Any]:
-        """The outputs of a run, whose operations run one by one, recorded. ``required``: of who asks for that;
-        ``apart``: copies that arguments have, by id.
-        """
-        if self.custom or self._given_gradients is not None:
-            raise RuntimeError(
-                f"[{self.program.name}] requires {required}: hooks, gradients written in Python, and leaves "
-                "that the captured function makes and returns, are differentiated only inside of it. Ask there"
-            )
-        if self._pure is None:
-            program = self.program.copy()
-            written = {id(w.target) for w in program.effects}
-            program.effects.clear()
-            _leave_out_host(program.body)  # which the run has done
-            remove_dead(program)
-            if any(id(v) in written for o in program.ops for v in uses(o)):
-                raise RuntimeError(
-                    f"[{self.program.name}] requires {required}: the captured function writes to tensors whose "
-                    "values from before its gradient needs, and they are not kept. Ask inside of it"
-                )
-            self._pure = Executor(cut(program), late=list(self._late))
-        scalars = dict(zip(self._symbols, run.scalars, strict=True))
-        words = [scalars[s] for s, at in self._pure.sources.items() if at is None]
-        return self._pure.from_words([apart.get(id(x), x) for x in run.arguments], words, {})

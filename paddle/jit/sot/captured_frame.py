@@ -42,7 +42,8 @@ from umiak.core.tensor import Tensor
 from umiak.ir.overlap import overlapping
 from umiak.ir.program import Program
 from umiak.ir.tracer import SymTensor
-from umiak.runtime.capture import Captured, CaptureError, Undecided
+from umiak.runtime.capture import CaptureError, Undecided
+from umiak.runtime.captured_function import Captured
 from umiak.runtime.modes import Modes, modes_now, set_modes
 
 _LOG = logging.getLogger("paddle.jit")

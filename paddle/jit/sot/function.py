@@ -25,7 +25,8 @@ from paddle.static.input import InputSpec
 from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
-from umiak.runtime.capture import Captured, CaptureError
+from umiak.runtime.capture import CaptureError
+from umiak.runtime.captured_function import Captured
 from umiak.util import pytree
 from umiak.util.errors import op_error
 

@@ -12,7 +12,7 @@ from paddle.jit.sot import switches
 if TYPE_CHECKING:
     from paddle.jit.sot.captured_frame import CapturedFrame
     from umiak.core.entries import GuardedEntry
-    from umiak.runtime.capture import Captured
+    from umiak.runtime.captured_function import Captured
 
 TEXT_LEVEL = 3  # the level of texts of many lines
 _LOG = logging.getLogger("paddle.jit")
