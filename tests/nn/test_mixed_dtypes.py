@@ -102,7 +102,7 @@ def test_interpolate_of_either_layout(first, last, rank, mode):
         mode = "linear"
     elif mode == "linear":
         mode = {3: "linear", 4: "bilinear", 5: "trilinear"}[rank]
-    x = paddle.to_tensor(rng.normal(size=(1, 2, 3, 4, 5)[:rank]))
+    x = paddle.to_tensor(np.random.normal(size=(1, 2, 3, 4, 5)[:rank]))
     size = [6, 2, 5][: rank - 2]
     want = F.interpolate(x, size, mode=mode, data_format=first)
     there, back = [0, *range(2, rank), 1], [0, rank - 1, *range(1, rank - 1)]

@@ -10,8 +10,6 @@ import paddle.sparse as S
 from umiak import ops as F
 from umiak.runtime import parallel
 
-RNG = np.random.default_rng(3)
-
 
 def sparse(a, kind):
     x = paddle.to_tensor(a)
@@ -21,7 +19,7 @@ def sparse(a, kind):
 
 
 def draw(*shape):
-    return RNG.integers(-2, 3, shape) * RNG.integers(0, 2, shape) * 0.5
+    return np.random.randint(-2, 3, shape) * np.random.randint(0, 2, shape) * 0.5
 
 
 KINDS = pytest.mark.parametrize("kind", ["coo", "csr"])
@@ -98,7 +96,7 @@ def test_matmuls_with_dense_matrices(kind, batch, dtype):
     np.testing.assert_allclose(y.numpy(), a @ b)
     if dtype == "int64":
         return
-    g = RNG.standard_normal(y.shape).astype(dtype)
+    g = np.random.standard_normal(y.shape).astype(dtype)
     y.backward(paddle.to_tensor(g))
     np.testing.assert_allclose(w.grad.numpy(), np.swapaxes(a, -1, -2) @ g, rtol=1e-5, atol=1e-6)
     want = np.where(a != 0, g @ np.swapaxes(b, -1, -2), 0)
@@ -137,7 +135,7 @@ def test_vectors_masks_and_sums(kind):
     x = sparse(a, kind)
     np.testing.assert_allclose(S.mv(x, paddle.to_tensor(v)).numpy(), a @ v)
     np.testing.assert_allclose(S.matmul(paddle.to_tensor(draw(2, 3)), x).shape, [2, 4])
-    p, q = RNG.standard_normal((3, 5)), RNG.standard_normal((5, 4))
+    p, q = np.random.standard_normal((3, 5)), np.random.standard_normal((5, 4))
     left, right = paddle.to_tensor(p, stop_gradient=False), paddle.to_tensor(q, stop_gradient=False)
     m = S.masked_matmul(left, right, x)
     mask = np.where(a != 0, 1.0, 0)
@@ -145,9 +143,9 @@ def test_vectors_masks_and_sums(kind):
     m.backward()
     np.testing.assert_allclose(left.grad.numpy(), mask @ q.T, atol=1e-12)
     np.testing.assert_allclose(right.grad.numpy(), p.T @ mask, atol=1e-12)
-    d = paddle.to_tensor(RNG.standard_normal((3, 4)), stop_gradient=False)
+    d = paddle.to_tensor(np.random.standard_normal((3, 4)), stop_gradient=False)
     np.testing.assert_allclose(S.mask_as(d, x).to_dense().numpy(), d.numpy() * mask)
-    w = RNG.standard_normal((4, 4))
+    w = np.random.standard_normal((4, 4))
     np.testing.assert_allclose(S.addmm(d, x, paddle.to_tensor(w), 2.0, 3.0).numpy(), 2 * d.numpy() + 3 * a @ w)
     square = sparse(draw(4, 4), kind)
     got = S.addmm(square, square, square, 2.0, 3.0)
@@ -160,12 +158,12 @@ def test_vectors_masks_and_sums(kind):
 def test_rows_of_any_length(dtype):
     """Rows are summed up in pieces of several sizes; some of the sparse rows are empty."""
     for n in (0, 1, 2, 3, 4, 7, 8, 15, 16, 31, 64, 100, 150, 300):
-        a, b = draw(6, 9), RNG.standard_normal((9, n))
+        a, b = draw(6, 9), np.random.standard_normal((9, n))
         a[2] = 0
         found = S.matmul(sparse(a.astype(dtype), "csr"), paddle.to_tensor(b.astype(dtype)))
         assert found.numpy().dtype == dtype
         np.testing.assert_allclose(found.numpy(), a @ b, rtol=1e-5, atol=1e-5)
-        left, right = RNG.standard_normal((6, n)), RNG.standard_normal((n, 9))
+        left, right = np.random.standard_normal((6, n)), np.random.standard_normal((n, 9))
         given = (paddle.to_tensor(v.astype(dtype)) for v in (left, right))
         masked = S.masked_matmul(*given, sparse(a.astype(dtype), "csr")).to_dense().numpy()
         np.testing.assert_allclose(masked, np.where(a != 0, left @ right, 0), rtol=1e-4, atol=1e-4)
@@ -174,7 +172,7 @@ def test_rows_of_any_length(dtype):
 @SHAPES
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64", "bfloat16"])
 def test_masked_matmuls_of_all_dtypes(batch, dtype):
-    a = RNG.integers(0, 2, (*batch, 3, 4))
+    a = np.random.randint(0, 2, (*batch, 3, 4))
     left, right = draw(*batch, 3, 5) * 2, draw(*batch, 5, 4) * 2
     x, y = (paddle.to_tensor(v).astype(dtype) for v in (left, right))
     found = S.masked_matmul(x, y, sparse(a.astype("float32"), "coo"))
@@ -187,7 +185,7 @@ def test_masked_matmuls_of_all_dtypes(batch, dtype):
 
 def test_a_mask_whose_positions_are_in_no_order():
     mask = S.sparse_coo_tensor([[2, 0, 1, 0], [1, 3, 0, 0]], [1.0, 1.0, 1.0, 1.0], [3, 4])
-    p, q = (paddle.to_tensor(RNG.standard_normal(shape), stop_gradient=False) for shape in ((3, 5), (5, 4)))
+    p, q = (paddle.to_tensor(np.random.standard_normal(shape), stop_gradient=False) for shape in ((3, 5), (5, 4)))
     found = S.masked_matmul(p, q, mask)
     whole = p.numpy() @ q.numpy()
     np.testing.assert_allclose(found.values().numpy(), whole[[2, 0, 1, 0], [1, 3, 0, 0]])
@@ -218,7 +216,7 @@ def test_captured_functions_use_sparse_tensors_of_outside(kind):
     x = sparse(a, kind)
     apply = paddle.jit.to_static(lambda w: S.matmul(S.square(x.detach()), w))
     for _ in range(2):
-        b = RNG.standard_normal((4, 2))
+        b = np.random.standard_normal((4, 2))
         np.testing.assert_allclose(apply(paddle.to_tensor(b)).numpy(), a**2 @ b, atol=1e-12)
 
 
@@ -228,12 +226,12 @@ def test_captured_functions_use_sparse_tensors_of_outside(kind):
 def test_kernels_of_rows_and_of_positions(dtype, index, columns):
     """Dense operands that lie in any way, NaN among them, beside NumPy."""
     shape = (9, 7)
-    a = RNG.normal(size=shape) * (RNG.random(shape) < 0.4)
+    a = np.random.normal(size=shape) * (np.random.random(shape) < 0.4)
     a[3] = 0
     a[8, 6] = np.nan
     rows, cols = (w.astype(index) for w in np.nonzero(a))
     crows = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=9))]).astype(index)
-    wide = RNG.normal(size=(2 * columns, 14)).astype(dtype)
+    wide = np.random.normal(size=(2 * columns, 14)).astype(dtype)
     values = np.repeat(a[rows, cols].astype(dtype), 2)
     at = [paddle.to_tensor(i) for i in (crows, rows, cols)]
     dense = paddle.to_tensor(wide)[::-2, ::2].t()
@@ -243,16 +241,16 @@ def test_kernels_of_rows_and_of_positions(dtype, index, columns):
     for i, j, v in zip(rows, cols, values[::2], strict=True):
         want[i] += v * y[j].astype("float64")
     np.testing.assert_allclose(got.numpy(), want, rtol=1e-4, atol=1e-5)
-    left = paddle.to_tensor(RNG.normal(size=(columns, 9)).astype(dtype)).t()
+    left = paddle.to_tensor(np.random.normal(size=(columns, 9)).astype(dtype)).t()
     got = F.custom_call([at[1], at[2], left, dense], target="sampled matmul")
     np.testing.assert_allclose(got.numpy(), (left.numpy()[rows] * y[cols]).sum(1), rtol=1e-4, atol=1e-5)
 
 
 def test_threads_give_the_same_products():
     n, before = 3000, parallel.get_num_threads()
-    rows, cols = RNG.integers(0, n, 20000), RNG.integers(0, n, 20000)
-    x = S.sparse_coo_tensor(np.stack([rows, cols]), RNG.normal(size=20000), [n, n])
-    y, found = paddle.to_tensor(RNG.normal(size=(n, 8))), []
+    rows, cols = np.random.randint(0, n, 20000), np.random.randint(0, n, 20000)
+    x = S.sparse_coo_tensor(np.stack([rows, cols]), np.random.normal(size=20000), [n, n])
+    y, found = paddle.to_tensor(np.random.normal(size=(n, 8))), []
     for threads in (1, 2):
         parallel.set_num_threads(threads)
         try:

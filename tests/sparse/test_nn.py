@@ -11,21 +11,19 @@ import paddle.sparse as S
 import paddle.sparse.nn as SN
 import paddle.sparse.nn.functional as SF
 
-RNG = np.random.default_rng(5)
-
 
 def points(n, channels=2, space=(4, 5, 3), stored=9):
     sizes = [2, *space[:n]]
-    key = np.sort(RNG.permutation(int(np.prod(sizes)))[:stored])
+    key = np.sort(np.random.permutation(int(np.prod(sizes)))[:stored])
     x = S.sparse_coo_tensor(
-        np.stack(np.unravel_index(key, sizes)), RNG.standard_normal((stored, channels)), [*sizes, channels]
+        np.stack(np.unravel_index(key, sizes)), np.random.standard_normal((stored, channels)), [*sizes, channels]
     )
     x.stop_gradient = False
     return x
 
 
 def weights(n, k=3, inputs=2, outputs=3):
-    return paddle.to_tensor(RNG.standard_normal((*[k] * n, inputs, outputs)), stop_gradient=False)
+    return paddle.to_tensor(np.random.standard_normal((*[k] * n, inputs, outputs)), stop_gradient=False)
 
 
 def dense_conv(x, w, n, **settings):
@@ -52,7 +50,7 @@ def test_convolutions(n, settings):
     want, a, k = dense_conv(x, w, n, **settings)
     np.testing.assert_allclose(y.to_dense().numpy(), want.numpy(), atol=1e-10)
     assert y.is_coalesced() and y.sparse_dim() == n + 1
-    g = RNG.standard_normal(want.shape)
+    g = np.random.standard_normal(want.shape)
     y.to_dense().backward(paddle.to_tensor(g))
     # Positions that are not stored have no gradient; where the kernel meets no value the result is zero in both.
     want.backward(paddle.to_tensor(g))
@@ -66,7 +64,7 @@ def test_convolutions(n, settings):
 @pytest.mark.parametrize("dilation", [1, 2])
 def test_submanifold_convolutions(n, dilation):
     x, w = points(n, stored=20), weights(n)
-    bias = paddle.to_tensor(RNG.standard_normal(3), stop_gradient=False)
+    bias = paddle.to_tensor(np.random.standard_normal(3), stop_gradient=False)
     y = getattr(SF, f"subm_conv{n}d")(x, w, bias, dilation=dilation)
     assert y.indices() is x.indices() and y.shape == [*x.shape[:-1], 3]
     want, _, _ = dense_conv(x, w, n, padding=dilation, dilation=dilation)
@@ -136,7 +134,7 @@ def test_batch_norm():
 @pytest.mark.parametrize("kind", ["coo", "csr"])
 @pytest.mark.parametrize("shape", [(3, 4), (2, 3, 4)])
 def test_softmax(kind, shape):
-    a = np.where(RNG.integers(0, 2, shape) > 0, RNG.standard_normal(shape), 0)
+    a = np.where(np.random.randint(0, 2, shape) > 0, np.random.standard_normal(shape), 0)
     x = paddle.to_tensor(a)
     x = x.to_sparse_coo(len(shape)) if kind == "coo" else x.to_sparse_csr()
     x.stop_gradient = False
@@ -146,7 +144,7 @@ def test_softmax(kind, shape):
         total = powers.sum(axis, keepdims=True)
         want = powers / np.where(total == 0, 1, total)
         np.testing.assert_allclose(y.to_dense().numpy(), want, rtol=1e-12)
-    g = RNG.standard_normal(shape)
+    g = np.random.standard_normal(shape)
     (got,) = paddle.grad(y.to_dense(), [x], [paddle.to_tensor(g)])
     np.testing.assert_allclose(got.to_dense().numpy(), want * (g - (want * g).sum(axis, keepdims=True)), atol=1e-12)
 
@@ -170,8 +168,8 @@ def test_activations_and_layers():
 
 def test_attention():
     b, h, n, d = 2, 2, 4, 3
-    q, k, v = (paddle.to_tensor(RNG.standard_normal((b, h, n, d)), stop_gradient=False) for _ in range(3))
-    seen = RNG.integers(0, 2, (b * h, n, n)) + np.eye(n, dtype=int) > 0
+    q, k, v = (paddle.to_tensor(np.random.standard_normal((b, h, n, d)), stop_gradient=False) for _ in range(3))
+    seen = np.random.randint(0, 2, (b * h, n, n)) + np.eye(n, dtype=int) > 0
     mask = paddle.to_tensor(seen.astype(float)).to_sparse_csr()
     keys, pairs = np.array([[1, 1, 0, 1], [0, 1, 1, 1]]), np.tril(np.ones((n, n)))
     for with_masks in (False, True):

@@ -122,7 +122,7 @@ def test_training(programs):
         y = F.relu(layer(x))
         return (F.dropout(y[y.sum(1) > 0.5], 0.25) ** 2).mean()
 
-    batches = [RNG.standard_normal((n, 4)).astype("float32") for n in (8, 5, 9)]
+    batches = [np.random.standard_normal((n, 4)).astype("float32") for n in (8, 5, 9)]
     with paddle.utils.unique_name.guard():
         loss = loss_of(paddle.nn.Linear(4, 4), data("x", [None, 4]))
         paddle.optimizer.Adam(0.1).minimize(loss)

@@ -14,8 +14,6 @@ import numpy as np
 from PIL import Image
 from scipy.io import savemat
 
-RNG = np.random.RandomState(5)
-
 
 def idx(path: Path, values: np.ndarray) -> str:
     """Write uint8 numbers as an idx file."""
@@ -26,7 +24,7 @@ def idx(path: Path, values: np.ndarray) -> str:
 
 def mnist(folder: Path, count: int = 5) -> tuple[str, str, np.ndarray, np.ndarray]:
     """Write images and labels; returns their paths and values."""
-    images = RNG.randint(0, 256, (count, 28, 28)).astype("uint8")
+    images = np.random.randint(0, 256, (count, 28, 28)).astype("uint8")
     labels = (np.arange(count) % 10).astype("uint8")
     return idx(folder / "images.gz", images), idx(folder / "labels.gz", labels), images, labels
 
@@ -44,7 +42,7 @@ def tar(path: Path, members: dict[str, bytes], mode: str = "w:gz") -> str:
 def batch(labels: list[int], key: str, pixels: Any = None) -> bytes:
     """A pickled batch of CIFAR, with names as bytes."""
     if pixels is None:
-        pixels = RNG.randint(0, 256, (len(labels), 3072)).astype("uint8")
+        pixels = np.random.randint(0, 256, (len(labels), 3072)).astype("uint8")
     return pickle.dumps({b"data": pixels, key.encode(): labels, b"batch_label": b"a batch"}, protocol=2)
 
 
@@ -71,7 +69,8 @@ def cifar(folder: Path, kinds: int) -> str:
 def flowers(folder: Path) -> tuple[str, str, str]:
     """Write four photographs, their labels, and lists."""
     members = {
-        f"jpg/image_{i:05}.jpg": encoded(RNG.randint(0, 256, (6, 8, 3)).astype("uint8"), "JPEG") for i in range(1, 5)
+        f"jpg/image_{i:05}.jpg": encoded(np.random.randint(0, 256, (6, 8, 3)).astype("uint8"), "JPEG")
+        for i in range(1, 5)
     }
     savemat(folder / "labels.mat", {"labels": np.array([[7, 102, 1, 3]], "uint8")})
     lists = {"trnid": [[1]], "valid": [[4]], "tstid": [[3, 2]]}
@@ -85,6 +84,8 @@ def voc(folder: Path, mode: str = "w") -> str:
     for name, lines in (("trainval", "a\nb\n"), ("train", "a\n"), ("val", "b\n")):
         members[f"{root}/ImageSets/Segmentation/{name}.txt"] = lines.encode()
     for name in "ab":
-        members[f"{root}/JPEGImages/{name}.jpg"] = encoded(RNG.randint(0, 256, (6, 8, 3)).astype("uint8"), "JPEG")
-        members[f"{root}/SegmentationClass/{name}.png"] = encoded(RNG.randint(0, 21, (6, 8)).astype("uint8"), "PNG")
+        members[f"{root}/JPEGImages/{name}.jpg"] = encoded(np.random.randint(0, 256, (6, 8, 3)).astype("uint8"), "JPEG")
+        members[f"{root}/SegmentationClass/{name}.png"] = encoded(
+            np.random.randint(0, 21, (6, 8)).astype("uint8"), "PNG"
+        )
     return tar(folder / "voc.tar", members, mode)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +14,6 @@ import pytest
 
 from paddle.distributed import rpc
 from umiak.comm.connections import Server, connect
-from umiak.comm.launcher.supervisor import free_ports
 from umiak.comm.rpc import Agent, Registry
 from umiak.comm.secret import job_secret, user_secret
 from umiak.core.context import new_rank
@@ -21,9 +21,20 @@ from umiak.core.context import new_rank
 PROGRAM = Path(__file__).with_name("rpc_program.py")
 
 
+@pytest.fixture
+def port():
+    """A port at which nobody listens, and that no other process is given before a server of the test asks for it.
+
+    It is bound so that servers, which set the same option, may share it. Any other free one may be taken by then.
+    """
+    with socket.socket() as held:
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 @pytest.mark.parametrize(("mode", "codes"), [("work", [0, 0, 0]), ("die", [0, 0, 3])])
-def test_workers_started_by_hand(mode, codes):
-    (port,) = free_ports("127.0.0.1", 1)
+def test_workers_started_by_hand(mode, codes, port):
     command = [sys.executable, "-W", "error", str(PROGRAM)]
     started = [
         subprocess.Popen(
@@ -54,9 +65,7 @@ def test_alone_and_again():
             function()
 
 
-def test_calls_wait_until_the_worker_knows_that_it_is_one():
-    (port,) = free_ports("127.0.0.1", 1)
-
+def test_calls_wait_until_the_worker_knows_that_it_is_one(port):
     def make(rank):
         new_rank(rank).activate()
         return Agent(f"worker{rank}", rank, 2, ("127.0.0.1", port), None, b"secret", 60.0)
@@ -150,8 +159,7 @@ def test_names_and_ranks_that_do_not_fit_end_the_beginning(info, problem):
     assert problem in first.heard[0][0] and problem in second.heard[0][0]
 
 
-def test_where_names_come_from(monkeypatch):
-    (port,) = free_ports("127.0.0.1", 1)
+def test_where_names_come_from(monkeypatch, port):
     told = {"TRAINER_ID": 0, "TRAINERS_NUM": 1, "MASTER": "127.0.0.1:0", "WORKER_ENDPOINT": f"127.0.0.1:{port}"}
     for name, value in told.items():
         monkeypatch.setenv(f"PADDLE_{name}", str(value))
