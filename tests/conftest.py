@@ -95,13 +95,13 @@ def seed(request: pytest.FixtureRequest) -> int:
     value = zlib.crc32(request.node.nodeid.encode())
     random.seed(value)
     np.random.seed(value)
-    # Not imported here: most tests need neither the public package nor the peer. Of PyTorch the CPU's generator alone:
+    # Not imported here: some tests need neither the engine nor the peer. Of PyTorch the CPU's generator alone:
     # for other devices ``torch.manual_seed`` formats the stack, which takes most of a millisecond in each test.
-    torch, paddle = sys.modules.get("torch"), sys.modules.get("paddle")
+    torch, generator = sys.modules.get("torch"), sys.modules.get("umiak.core.generator")
     if hasattr(torch, "default_generator"):
         torch.default_generator.manual_seed(value)
-    if hasattr(paddle, "seed"):
-        paddle.seed(value)
+    if hasattr(generator, "seed_all"):
+        generator.seed_all(value)
     return value
 
 

@@ -9,6 +9,7 @@ import pyopencl as cl
 
 from umiak.backends.base import Span
 from umiak.observe.event import KERNEL
+from umiak.util.clocks import TRIES
 from umiak_opencl.device import DEVICE_TYPE, Device
 
 COPIES = (
@@ -46,12 +47,18 @@ class Tracer:
 
 
 def clock_offset(device: Device) -> int:
-    """What a device's clock has to be put forward by to be that of ``time.time_ns``, up to the time of a wait."""
+    """What a device's clock has to be put forward by to be that of ``time.time_ns``, up to the time of a wait.
+
+    A thread may wake late, for as long as others compute: of a few waits the shortest counts.
+    """
     profiled = cl.command_queue_properties.PROFILING_ENABLE
+    offsets = []
     with cl.CommandQueue(device.context, device.device, properties=profiled) as commands:
-        event = cl.enqueue_fill_buffer(commands, device.nothing, bytes(4), 0, 4)
-        event.wait()
-        return time.time_ns() - event.profile.end
+        for _ in range(TRIES):
+            event = cl.enqueue_fill_buffer(commands, device.nothing, bytes(4), 0, 4)
+            event.wait()
+            offsets.append(time.time_ns() - event.profile.end)
+    return min(offsets)
 
 
 def span_of(name: str, event: cl.Event, offset: int, lane: str) -> list[Span]:
