@@ -1,6 +1,7 @@
 """What files of PaddlePaddle say with open sizes in several operators, exported and run in ONNX Runtime."""
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import paddle
@@ -49,3 +50,30 @@ def test_lstm_with_a_projection(direction, tmp_path):
         y, (h, c) = layer(paddle.to_tensor(x), None, paddle.to_tensor(n))
         for got, want in zip(run(path + ".onnx", {"x": x, "n": n}), (y, h, c), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+# Results without elements, and sums of none, by shapes to export and to run: ONNX takes 0 in a shape for a size of x.
+NONE = {
+    "reshape": (lambda x, y: x.reshape([3, 0]) + y[:, :0], [[0, 3], [3, 3]], [[0, 3], [3, 3]]),
+    "einsum": (lambda x, y: paddle.einsum("ij,jk->ik", x, y), [[None, 0], [0, 3]], [[2, 0], [0, 3]]),
+    "expand": (lambda x, y: x.expand([0, 3]) + y, [[1, 3], [None, 3]], [[1, 3], [0, 3]]),
+    "repeat": (lambda x, y: paddle.repeat_interleave(x, 0, 0) + y, [[None, 3], [3]], [[2, 3], [3]]),
+    "attention": (
+        lambda q, k: F.scaled_dot_product_attention(q, k, k),
+        [[None, 4, 2, 8], [None, 0, 2, 8]],
+        [[2, 4, 2, 8], [2, 0, 2, 8]],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NONE)
+def test_sizes_of_0(case, tmp_path, rng):
+    function, sizes, shapes = NONE[case]
+    path = str(tmp_path / "m")
+    paddle.onnx.export(function, path, [InputSpec(s, name=n) for s, n in zip(sizes, "xy", strict=True)])
+    given = {n: rng.standard_normal(s).astype("float32") for s, n in zip(shapes, "xy", strict=True)}
+    taken = {i.name for i in onnxruntime.InferenceSession(path + ".onnx").get_inputs()}
+    (got,) = run(path + ".onnx", {n: x for n, x in given.items() if n in taken})
+    want = function(*map(paddle.to_tensor, given.values()))
+    assert list(got.shape) == list(want.shape)
+    np.testing.assert_allclose(got, want.numpy(), rtol=1e-6)

@@ -8,6 +8,7 @@ import numpy as np
 
 from paddle.onnx.builder import Builder, Unsayable, Value
 from paddle.onnx.elements import FLOATS
+from paddle.onnx.rules.creation import filled
 from paddle.onnx.rules.elementwise import real
 from paddle.onnx.shapes import (
     INT64,
@@ -55,6 +56,8 @@ def reshape_(g: Builder, o: Call) -> Value:
     x = o[0]
     target = o[1] if o[1] is not None else o("shape", o("dims"))
     sizes = numbers(target)
+    if 0 in o.type().shape and not x.complex:  # where ONNX takes 0 for the size of x
+        return filled(g, o.type().shape if -1 not in o.type().shape else target, 0, x.dtype)
     if sizes is None:
         return reshape(g, x, vector(g, target))
     y = reshape(g, x, g.ints(sizes)) if 0 in sizes else reshape(g, x, sizes)
@@ -484,6 +487,8 @@ def kron(g: Builder, o: Call) -> Value:
 @rule("repeat_interleave")
 def repeat_interleave(g: Builder, o: Call) -> Value:
     x, times, axis = o[0], o("repeats"), o("axis", 0) % o[0].rank
+    if not times:
+        return slices(g, x, [axis], [0], [0])
     parts: list[Any] = sizes_of(g, x)
     wide = unsqueeze(g, x, [axis + 1])
     many = [1] * (x.rank + 1)

@@ -101,9 +101,7 @@ class Check(modes.Check):
         self.of_file("saved", self.loaded)
 
     def loaded_gradient(self) -> None:
-        # A program of no elements is a constant, whose inputs count for nothing.
-        if all(0 not in spec.shape for spec in self.specs()):
-            self.of_file("loaded gradient", self.loaded, self.slopes)
+        self.of_file("loaded gradient", self.loaded, self.slopes)
 
     def predicted(self) -> None:
         def read(prefix: str) -> Any:

@@ -435,8 +435,6 @@ class Emitter:
     def reshape(self, x: Result, shape: Sequence[Any], dtype: Any = None) -> Result:
         """``x`` under another shape, whose sizes may be symbols."""
         kind = TensorType(typed(x).dtype, tuple(n if type(n) is int else -1 for n in shape))
-        if 0 in kind.shape:  # a size of 0 would stand for the one that is there
-            return self.filled(shape, 0, kind)
         return self.one("reshape", [x, self.extent(x, shape)], kind)
 
     def extent(self, x: Result, shape: Sequence[Any]) -> Result:
@@ -476,8 +474,6 @@ class Emitter:
         kind = TensorType(typed(x).dtype, tuple(n if type(n) is int else -1 for n in shape))
         if kind.shape == typed(x).shape and -1 not in kind.shape:
             return x
-        if 0 in kind.shape:  # the operator repeats nothing no times
-            return self.filled(shape, 0, kind)
         return self.one("expand", [x, self.ints(shape)], kind)
 
     def binary(self, name: str, x: Result, y: Result, type: TensorType) -> Result:
