@@ -298,6 +298,13 @@ def number_in(x: Tensor) -> Any:
     return int(x.item()) if known is None else known
 
 
+def number_when_run(x: Tensor) -> Any:
+    """Return the integer in a tensor of one element; in a program a symbol of what it will hold, also where a read of
+    data otherwise ends a graph: nobody may ask what it is while the program is recorded."""
+    tracer = capture_of()
+    return int(x.item()) if tracer is None else tracer.number_in(F.reshape(x, ()), None)
+
+
 def equal_shapes(a: Sequence[Any], b: Sequence[Any]) -> bool:
     """Are two shapes known to be equal? Of sizes that differ between runs nothing is asked, where ``==`` would settle
     the program on what it finds.

@@ -617,8 +617,9 @@ def test_captured_attention_in_plain_code_without_keys(one_graph):
         np.testing.assert_allclose(plain(q, k, v).numpy(), np.full((2, 2, queries, 16), float(keys > 0)), rtol=1e-6)
 
 
+@pytest.mark.parametrize("one_graph", [False, True])
 @pytest.mark.parametrize("f", [FLASH.flash_attention, F.flashmask_attention])
-def test_one_graph_takes_the_seed_of_each_run(rng, f):
+def test_one_graph_takes_the_seed_of_each_run(rng, f, one_graph):
     q, k, v = (paddle.to_tensor(rng.standard_normal((1, 6, 2, 8)), stop_gradient=False) for _ in range(3))
 
     def call(place):
@@ -626,12 +627,13 @@ def test_one_graph_takes_the_seed_of_each_run(rng, f):
         out = out[0] if isinstance(out, tuple) else out
         return [out, *paddle.grad((out * out).sum(), [q, k, v])]
 
-    captured = paddle.jit.to_static(call, full_graph=True)
+    captured = paddle.jit.to_static(call, full_graph=one_graph)
     for place in ([7, 0], [7, 8], [-3, 2**34]):
         place = paddle.to_tensor(place)
         for x, y in zip(captured(place), call(place), strict=True):
             np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-12)
     assert len(captured._captures()) == 1
+    assert one_graph or not captured.graph_breaks
     for function in (call, captured):
         with pytest.raises(ValueError, match="an offset of 0 or more, got -4"):
             function(paddle.to_tensor([7, -4]))

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from paddle.framework.mode import when_evaluated
 from paddle.framework.random import get_random_seed_generator
 from paddle.nn.functional._attention_accumulation import ACCUMULATION, widened
-from paddle.tensor._args import InternedOps, create_on, fraction, integer, need_tensor
+from paddle.tensor._args import InternedOps, create_on, fraction, need_tensor, number_when_run
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -59,9 +59,7 @@ def _drawn(query: Tensor, key: Tensor, dropout: Dropout, run: Callable[[Any, Any
     """``run(seed, offset)`` with the next part of a stream, and the two. A call that fails draws nothing."""
     if dropout.fixed is not None:
         # One by one: a program that reads them when it runs has a number for an element.
-        seed, offset = (
-            integer(F.slice(dropout.fixed, (0,), (i,), (1,), (1,)), "attention", "fixed_seed_offset") for i in (0, 1)
-        )
+        seed, offset = (number_when_run(F.slice(dropout.fixed, (0,), (i,), (1,), (1,))) for i in (0, 1))
         dim.require(offset >= 0, f"[attention] requires fixed_seed_offset with an offset of 0 or more, got {offset}")
         return run(seed, offset), (seed, offset)
     generator = get_random_seed_generator(dropout.stream) if dropout.stream else default_generator(query.place)
