@@ -16,6 +16,8 @@ import pytest
 
 import paddle
 import paddle.nn.functional as f
+from paddle.distributed.fleet.utils import recompute
+from paddle.incubate.distributed.fleet import recompute_sequential
 from umiak.core.direct import Direct
 from umiak.util.errors import inside
 
@@ -218,6 +220,46 @@ def test_errors_that_are_no_mistakes_keep_their_frames():
     assert frames[-1].endswith("in dropout")
     frames, _ = shown("paddle.grad([paddle.ones([1]).register_hook(1 / 0)], [])")
     assert frames[-1].endswith("in work")
+
+
+def joined(x):
+    return paddle.concat([x, paddle.ones([3, 3])])
+
+
+def once(x):
+    return lambda: joined(x)
+
+
+CALLERS = {
+    "recompute": lambda x: recompute(joined, x),
+    "recompute, by hooks": lambda x: recompute(joined, x, use_reentrant=False),
+    "recompute_sequential": lambda x: recompute_sequential({"segments": 2}, [joined, joined], x),
+    "cond": lambda x: paddle.static.nn.cond(x.sum() > 0, once(x), once(x)),
+    "while_loop": lambda x: paddle.static.nn.while_loop(
+        lambda i, y: i < 3, lambda i, y: (i + 1, joined(y)), [paddle.to_tensor(0), x]
+    ),
+    "switch_case": lambda x: paddle.static.nn.switch_case(paddle.to_tensor(1), {1: once(x), 2: once(x)}),
+    "vjp": lambda x: paddle.incubate.autograd.vjp(joined, x),
+    "map_structure": lambda x: paddle.utils.map_structure(joined, [x]),
+}
+
+
+@pytest.mark.parametrize("mode", ["eager", "captured", "one graph"])
+@pytest.mark.parametrize("caller", CALLERS)
+def test_what_a_function_calls_has_its_own_name(caller, mode):
+    """Not that of the library's function to which the user's was given."""
+    call = CALLERS[caller]
+    if mode != "eager":
+        call = paddle.jit.to_static(call, full_graph=mode == "one graph")
+    assert bracketed(error_of(call, paddle.ones([2, 5]))) == "concat"
+
+
+@pytest.mark.parametrize("one_graph", [False, True])
+def test_a_layer_that_is_recomputed_is_named_as_elsewhere(one_graph):
+    layer, x = paddle.nn.Linear(3, 4), paddle.ones([2, 5])
+    x.stop_gradient = False
+    call = paddle.jit.to_static(lambda x: recompute(layer, x), full_graph=one_graph)
+    assert {bracketed(error_of(f, x)) for f in (layer, lambda x: recompute(layer, x), call)} == {"linear"}
 
 
 def test_captured_functions_name_what_was_called():

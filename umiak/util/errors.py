@@ -12,7 +12,8 @@ from types import FrameType
 from typing import Any
 
 _PACKAGES = ("paddle", "umiak")
-_CALLERS = ("paddle.jit.sot.", "paddle.jit.source.")  # which call functions in the place of the user's code
+_SIMULATION = ("paddle.jit.sot.", "paddle.jit.source.")  # which call functions in the place of the user's code
+_CALLERS = (*_SIMULATION, "paddle.distributed.fleet.recompute.")  # whose functions do nothing but call others
 
 
 class OperandError(TypeError, ValueError):
@@ -103,6 +104,8 @@ def called(op: str) -> str:
     frame: FrameType | None = sys._getframe(1)
     name = None
     while frame is not None and inside(frame):
+        if frame.f_code.co_name == "__call__" and frame.f_globals["__name__"].startswith(_SIMULATION):
+            break  # a simulated function of the user's, which a function of the library calls
         name = _public(frame) or name
         frame = frame.f_back
     return op if name is None else name
