@@ -38,7 +38,7 @@ def _sections(n: int, parts: Any, op: str) -> tuple[int, ...]:
             raise op_error(ValueError, op, "at most one size of -1", sizes)
         if rest:
             sizes[rest[0]] = n - sum(sizes) - 1
-        if type(n) is Sym or any(type(s) is Sym for s in sizes):
+        if any(type(s) is Sym for s in (n, *sizes)):
             for condition in (sum(sizes) == n, *(s >= 0 for s in sizes)):
                 dim.require(condition, f"[{op}] requires sizes that add up to {n}, got {sizes}")
         elif sum(sizes) != n or any(s < 0 for s in sizes):
