@@ -561,6 +561,7 @@ def computed(x, item):
 def test_a_value_without_one_structure_is_refused_where_it_is_read(reads, tmp_path):
     def f(x):
         item = Item()
+        item.last = "text"
         if x.sum() > 0:
             item.keep(x)
         return reads(x, item)

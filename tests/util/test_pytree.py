@@ -60,3 +60,12 @@ def test_wrong_number_of_leaves():
 
 def test_repr_shows_the_nest():
     assert repr(pytree.flatten({"a": [1, (2, 3)]})[1]) == "{'a': list(*, tuple(*, *))}"
+
+
+@pytest.mark.parametrize("inside", [lambda x: x, lambda x: (x, 2), lambda x: {"a": x}])
+def test_a_container_that_holds_itself_is_a_leaf_there(inside):
+    held = [1]
+    held.append(inside(held))
+    leaves, structure = pytree.flatten(held)
+    assert leaves[0] == 1 and leaves[1] is held and structure.count == len(leaves)
+    assert len(pytree.flatten([held, held])[0]) == 2 * len(leaves)

@@ -1,7 +1,8 @@
 """Nested containers as a flat list of leaves and a structure that puts them back.
 
 Containers are exactly list, tuple, dict, sizes, and namedtuples; ``None`` and everything else is a leaf. Dict keys keep
-their insertion order; two dicts with the same keys in different order have different structures.
+their insertion order; two dicts with the same keys in different order have different structures. A container that
+holds itself is a leaf there.
 """
 
 from __future__ import annotations
@@ -65,7 +66,24 @@ def is_namedtuple(kind: type) -> bool:
 def flatten(tree: Any) -> tuple[list[Any], Structure]:
     """The leaves of ``tree`` in order, and its structure."""
     leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
+    try:
+        return leaves, _flatten(tree, leaves)
+    except RecursionError:  # which only a container that holds itself needs
+        leaves = []
+        return leaves, _flatten_within(tree, leaves, ())
+
+
+def _flatten_within(tree: Any, leaves: list[Any], around: tuple[int, ...]) -> Structure:
+    """The same, with a container that is one of those around it as a leaf."""
+    kind = type(tree)
+    if id(tree) not in around:
+        around = (*around, id(tree))
+        if kind is dict:
+            return Structure(dict, tuple(tree), tuple(_flatten_within(x, leaves, around) for x in tree.values()))
+        if kind is list or kind is tuple or kind is Size or is_namedtuple(kind):
+            return Structure(kind, (), tuple(_flatten_within(x, leaves, around) for x in tree))
+    leaves.append(tree)
+    return LEAF
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Structure:

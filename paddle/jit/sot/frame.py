@@ -17,7 +17,7 @@ from paddle.jit.sot.breakpoints import BM
 from paddle.jit.sot.bytecode import VERSION, Bytecode, Instruction, decode, describe
 from paddle.jit.sot.control import Control, GraphBreak, Operation, UnknownInstruction
 from paddle.jit.sot.trace import Unset
-from paddle.jit.source.values import Conditional, Unusable, array_of, read
+from paddle.jit.source.values import LATE, array_of, read
 
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
@@ -242,7 +242,7 @@ class Frame:
 
     def known(self, x: Any) -> Any:
         """Return a value that was read; of one that a branch has left, what reading it gives."""
-        return self.simulator.call(read, (x,), {}) if type(x) in (Conditional, Unusable) else array_of(x)
+        return self.simulator.call(read, (x,), {}) if type(x) in LATE else array_of(x)
 
     def load_attribute(self, name: str) -> Any:
         """Return an attribute of the value on top of the stack, which is taken."""

@@ -35,7 +35,7 @@ from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset, is_bound
 from paddle.jit.sot.translation import package
-from paddle.jit.source.values import Conditional, Unusable
+from paddle.jit.source.values import LATE
 from paddle.jit.specs import positions_of
 from paddle.tensor._tensor_array import TensorArray, separate
 from umiak.core.context import no_grad_guard
@@ -415,7 +415,7 @@ class Rebuilder:
                     out.append(f"{self.value(iterator)}.{slot} = {self.value(now)}")
         for (_, name), (x, value, plainly) in trace.attributes.items():
             target = self.value(x)
-            if isinstance(value, (Conditional, Unusable)):
+            if isinstance(value, LATE):
                 raise Uncapturable(
                     f"{name!r} of {type(x).__name__} has a value on some ways of the statement on a tensor at "
                     f"{value.where} alone, or values of different structure. Set it before that statement"

@@ -19,7 +19,7 @@ from paddle.jit.source import places, runtime
 from paddle.jit.source.builtins_ import TABLE, is_stacked, replaces
 from paddle.jit.source.convert import HELPERS, is_converted_code
 from paddle.jit.source.progress import COMPOSED, progress_of
-from paddle.jit.source.values import Conditional, holds, is_unknown
+from paddle.jit.source.values import Conditional, Optional, holds, is_unknown
 from paddle.jit.source.world import ABSENT, World
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
@@ -329,7 +329,7 @@ def reached(simulator: Simulator) -> dict[str, dict[int, tuple[Any, Any]]]:
             left += [x.func, *x.args, *x.keywords.values()]
         elif kind in (BuiltinFunctionType, MethodWrapperType):
             left.append(x.__self__)
-        elif kind is Conditional:
+        elif kind is Conditional or kind is Optional:
             left.append(x.value)
         elif kind.__name__ == "Generator" and is_library(kind.__module__):
             left += [*x.frame.variables.values(), *x.frame.cells.values(), *x.frame.stack]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from paddle.jit.source import facts
 from paddle.jit.source.errors import ConversionError, place_of
 from paddle.jit.source.growing import Grows, grow, may_grow, within
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
 from paddle.jit.source.raising import as_operation, require_sizes, sizes_decide
-from paddle.jit.source.values import Unusable, holds, is_unknown, settled, truth
+from paddle.jit.source.values import Unusable, holds, is_unknown, settled, settled_none, truth
 from paddle.jit.source.world import ABSENT
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
@@ -21,12 +22,15 @@ from umiak.runtime import regions
 
 
 class _Way(NamedTuple):
-    """The results of a branch. ``raises``: it ends by it, so that what it leaves is of no matter."""
+    """The results of a branch. ``raises``: it ends by it, so that what it leaves is of no matter; ``sure``: what
+    places hold, by position, of which the branch alone knows that it is None, or not."""
 
     kind: Any
     value: Any
     held: list[Any]
     raises: BaseException | None
+
+    sure: dict[int, Any]
 
 
 def if_(
@@ -115,18 +119,20 @@ def _branch(
     records = not sizes_decide(join.condition)
     joined: list[Any] = []
 
-    def traced(block: Callable[[], Left | None] | None) -> Callable[[], list[Any]]:
+    def traced(block: Callable[[], Left | None] | None, holds_there: bool) -> Callable[[], list[Any]]:
         def run() -> list[Any]:
             x = None
             try:
-                with as_operation(records) as raised:
-                    x = None if block is None else block()
-                held = [p.get() for p in places]
+                with facts.assumed(pred, holds_there):
+                    with as_operation(records) as raised:
+                        x = None if block is None else block()
+                    held = [p.get() for p in places]
+                    sure = {i: y for i, h in enumerate(held) if (y := settled_none(h)) is not h}
                 before.check_others(where)
             finally:
                 before.restore()
             kind, value = parts(x)
-            ways.append(_Way(kind, value, held, raised.error))
+            ways.append(_Way(kind, value, held, raised.error, sure))
             leaves = [kind, *leaves_of(value)]
             for p, new in zip(places, held, strict=True):
                 leaves += _leaves_in(p, new)
@@ -139,7 +145,7 @@ def _branch(
         return join.pairs
 
     with within(places):
-        results = regions.branch(pred, traced(then), traced(other), paired)
+        results = regions.branch(pred, traced(then, True), traced(other, False), paired)
     kind, value, *held = joined
     for place, old, new in zip(places, before.values[: len(places)], held, strict=True):
         if new is not _UNCHANGED:
@@ -197,7 +203,7 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
                 out.append(join.alone(new, first))
         return out
     out = [join.leaf(a.kind, b.kind), _returned(join, a, b, what)]
-    for p, old, x, y in zip(places, before, a.held, b.held, strict=True):
+    for i, (p, old, x, y) in enumerate(zip(places, before, a.held, b.held, strict=True)):
         if same(p, old, x) and same(p, old, y):
             out.append(_UNCHANGED)
         elif isinstance(p, Position):
@@ -205,7 +211,7 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
         elif isinstance(p, Contents):
             out.append(_contents(join, p, x, y))
         else:
-            out.append(join.name(p.name, x, y))
+            out.append(join.name(p.name, a.sure.get(i, x), b.sure.get(i, y)))
     return out
 
 

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.hidden_state import flag_of
 from paddle.jit.source.iterables import Listed, Traced, as_traced, enumerate_, range_, reversed_, zip_
 from paddle.jit.source.join import dtype_for
 from paddle.jit.source.logic import and_, are_integers, or_
+from paddle.jit.source.namespaces import namespace, value_or
 from paddle.jit.source.values import Conditional, array_of, asked, in_region, is_unknown, read, truth
 from paddle.jit.source.world import ABSENT, world
 from paddle.tensor._tensor_array import TensorArray
@@ -120,11 +121,11 @@ def _type(*args: Any, **kwargs: Any) -> Any:
 def _getattr(x: Any, name: str, /, *default: Any) -> Any:
     """``getattr``, of an attribute that may be there, too."""
     value = getattr(x, name, *default)
-    if type(value) is Conditional and default:
-        return value_of(
-            value.defined, lambda: value.value, lambda: default[0], f"the attribute {name!r} or what stands for it"
-        )
-    return value
+    if name == "stop_gradient":
+        return flag_of(x)
+    if name == "__dict__":
+        return namespace(value)
+    return value_or(value, name, *default) if default else value
 
 
 def _hasattr(x: Any, name: str, /) -> Any:

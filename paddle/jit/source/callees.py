@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 
 from paddle.jit.ignored import is_ignored
+from paddle.jit.source import hidden_state
 from paddle.jit.source.builtins_ import TABLE, item_of, of_numpy
 from paddle.jit.source.code_owners import is_users
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
+from paddle.jit.source.namespaces import REPLACED
 from paddle.jit.source.show import note
 from paddle.jit.source.values import tracing
+from paddle.jit.source.world import world
 from paddle.nn.layer._hooks import call_with_hooks
 from paddle.nn.layer.container import Sequential
 from paddle.nn.layer.layers import Layer
@@ -29,13 +32,14 @@ def call(f: Any) -> Any:
     """Return the function to call in place of ``f``."""
     if not tracing():
         return f
-    known = TABLE.get(id(f))
+    known = TABLE.get(id(f)) or REPLACED.get(id(f))
     if known is not None:
         return known
     if getattr(f, "__module__", None) == "numpy" or isinstance(f, np.ufunc):
         return of_numpy(f) or f
     if isinstance(f, MethodType) and isinstance(f.__self__, Tensor) and f.__name__ == "item":
         return functools.partial(item_of, f.__self__)
+    hidden_state.check(f)
     return converted(f)
 
 
@@ -72,6 +76,8 @@ def _cached(f: Any, /, *args: Any, **kwargs: Any) -> Any:
     result = f(*args, **kwargs)
     if any(issubclass(type(x), (SymTensor, Sym)) for x in pytree.leaves((args, kwargs, result))):
         f.cache_clear()
+        world().note(f, None)
+    hidden_state.note_cached(f)
     return result
 
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from paddle.jit.source.errors import ConversionError
 from paddle.jit.source.growing import Grows, grow, may_grow, within
-from paddle.jit.source.join import described, dtype_for, equal, meta_of, rank, rank_of
+from paddle.jit.source.join import described, dtype_for, equal, meta_of, of_none, rank, rank_of
 from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
 from paddle.jit.source.places import Contents, More, Position, Snapshot, places_of, same
 from paddle.jit.source.raising import as_operation
-from paddle.jit.source.values import Conditional, Unusable
+from paddle.jit.source.values import Conditional, Optional, Unusable
 from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -231,7 +231,7 @@ class _Loop:
                 if not same(place, old, new) and type(new) is not Unusable:
                     changed[i] = new
             elif slot.unusable is None:
-                out.append(self._taken(slot, place, given[id(slot)], new))
+                out.append(self._taken(i, slot, given[id(slot)], new))
         if changed:
             for i, new in changed.items():
                 self._carry(i, new)
@@ -252,13 +252,15 @@ class _Loop:
                 f"are, got a change of {place.name} by the loop at {self.where}"
             )
         if old is ABSENT:
-            value = new.value if type(new) is Conditional else new
-            self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), self._zeros(value)))
+            _, is_none, value = _carried(new)
+            known = is_none if isinstance(is_none, bool) else False
+            self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), known, self._zeros(value)))
         else:
             self.slots[i] = _Slot(place.name, old if isinstance(place, Contents) else _carried(old))
         self.slots = dict(sorted(self.slots.items()))
 
-    def _taken(self, slot: _Slot, place: Any, given: list[Any], new: Any) -> list[Any]:
+    def _taken(self, i: int, slot: _Slot, given: list[Any], new: Any) -> list[Any]:
+        place = self.places[i]
         if isinstance(new, Unusable):
             return slot._refuse(new.reason)
         if new is ABSENT:
@@ -266,11 +268,19 @@ class _Loop:
         try:
             if isinstance(place, Contents):
                 return slot.taken(given, new)
-            defined, value = _carried(new)
-            old, _ = slot.given(given)
+            defined, is_none, value = _carried(new)
+            old, was_none, before = slot.given(given)
             if not isinstance(old, Tensor) and isinstance(defined, Tensor):
                 slot._refuse("one that is assigned only where data decide so")
-            return slot.taken(given, (defined, value))
+            if is_none is True:
+                value = before
+            elif (
+                was_none is True and before is None
+            ):  # zeros stand for what is not there before an iteration has made it
+                start = slot.form.unflatten(slot.first)[0]
+                self.slots[i] = _Slot(slot.name, (start, True, self._zeros(value)))
+                raise _Again
+            return slot.taken(given, (defined, is_none, value))
         except _Again:
             if slot.unusable is not None and isinstance(place, Contents):
                 if may_grow(place, new, place.get()):
@@ -303,12 +313,16 @@ class _Loop:
         return left(kind, self.returned.given(given[id(self.returned)]))
 
 
-def _carried(held: Any) -> tuple[Any, Any]:
-    return (held.defined, held.value) if type(held) is Conditional else (True, held)
+def _carried(held: Any) -> tuple[Any, Any, Any]:
+    """Flags that say that there is a value, and that it is None, and the value otherwise."""
+    defined, value = (held.defined, held.value) if type(held) is Conditional else (True, held)
+    return (defined, *of_none(value))
 
 
 def _held(carried: Any, place: Any, where: str) -> Any:
     if isinstance(place, Contents):
         return carried
-    defined, value = carried
+    defined, is_none, value = carried
+    if is_none is not False:
+        value = None if is_none is True else Optional(place.name, value, is_none, where)
     return value if defined is True else Conditional(place.name, value, defined, where)

@@ -63,9 +63,13 @@ class Expressions(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         place = f"{node.value.id}.{node.attr}" if isinstance(node.value, ast.Name) else ""
         self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load) and place in self.reads:
-            return self.helper("read", node, node)
-        return node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        if node.attr == "stop_gradient":
+            return self.helper("flag_of", node, node.value)
+        if node.attr == "__dict__":
+            return self.helper("namespace", node, node)
+        return self.helper("read", node, node) if place in self.reads else node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not (node.args or node.keywords):
@@ -90,6 +94,9 @@ class Expressions(ast.NodeTransformer):
         return self.helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and _is_none(node.comparators[0]):
+            made = self._asks_for_none(node.left, node)
+            return made if isinstance(node.ops[0], ast.Is) else self.helper("not_", node, made)
         self.generic_visit(node)
         if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)):
             node.left = self._read(node.left)
@@ -97,6 +104,17 @@ class Expressions(ast.NodeTransformer):
             return node
         symbols = build.at(build.names([_SYMBOLS[type(op)] for op in node.ops]), node)
         return self.helper("compare", node, symbols, node.left, *map(build.thunk, node.comparators))
+
+    def _asks_for_none(self, x: ast.expr, like: ast.AST) -> ast.expr:
+        """``x is None``, of what a branch or loop may have left with a value on one way."""
+        if isinstance(x, ast.Name) and x.id in self.reads:
+            return self.helper("is_none_by", like, build.thunk(x), ast.Constant(x.id))
+        if not isinstance(x, ast.Attribute):
+            return self.helper("is_none", like, self.visit(x))
+        x.value = self.visit(x.value)
+        if x.attr.startswith("__"):  # the name that it has by its class
+            return self.helper("is_none", like, x)
+        return self.helper("is_none_of", like, x.value, ast.Constant(x.attr))
 
     def _read(self, node: ast.expr) -> ast.expr:
         """Read an item or attribute, which a branch or loop may have left without a value of its own: any other use of
@@ -135,6 +153,10 @@ def _of_sizes(node: ast.Compare) -> bool:
     if not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
         return False
     return any(isinstance(x, ast.Attribute) and x.attr == "shape" for x in ast.walk(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _binds(operands: Sequence[ast.expr]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddle.jit.source.values import Conditional, Unusable
+from paddle.jit.source.values import Conditional, Optional, Unusable
 from paddle.jit.source.world import ABSENT
 from umiak.core import context
 from umiak.core import dtype as dt
@@ -28,7 +28,9 @@ class Mismatch(Exception):
 def leaves_of(value: Any) -> list[Any]:
     """The leaves of a value, those of one that is conditional with its condition."""
     if type(value) is Conditional:
-        return [value.defined, *pytree.leaves(value.value)]
+        return [value.defined, *leaves_of(value.value)]
+    if type(value) is Optional:
+        return [value.is_none, *pytree.leaves(value.value)]
     return [] if value is ABSENT or type(value) is Unusable else pytree.leaves(value)
 
 
@@ -136,6 +138,8 @@ class Join:
         if type(x) is Conditional:
             defined = self.alone(x.defined, first)
             return Conditional(x.name, self.alone(x.value, first), defined, x.where)
+        if type(x) is Optional:
+            return Optional(x.name, self.alone(x.value, first), self.alone(x.is_none, first), x.where)
         xs, form = pytree.flatten(x)
         made = [self._pair(v, None) if first else self._pair(None, v) for v in xs if isinstance(v, Tensor)]
         those = iter(made)
@@ -153,11 +157,20 @@ class Join:
             value = self.alone(a, True) if e is False else self.alone(b, False)
         else:
             try:
-                value = self.tree(a, b)
+                value = self._or_none(name, a, b)
             except Mismatch as error:
                 return Unusable(f"{name!r}", str(error), self.where)
         defined = self.leaf(d, e)
         return value if defined is True else Conditional(name, value, defined, self.where)
+
+    def _or_none(self, name: str, x: Any, y: Any) -> Any:
+        """A value that may be None on either way."""
+        (m, a), (n, b) = of_none(x), of_none(y)
+        if m is True and n is True:
+            return None
+        value = self.alone(b, False) if m is True else self.alone(a, True) if n is True else self.tree(a, b)
+        is_none = self.leaf(m, n)
+        return value if is_none is False else Optional(name, value, is_none, self.where)
 
     @staticmethod
     def filled(value: Any, results: Sequence[Tensor]) -> Any:
@@ -166,6 +179,9 @@ class Join:
         if type(value) is Conditional:
             fill = Join.filled
             return Conditional(value.name, fill(value.value, results), fill(value.defined, results), value.where)
+        if type(value) is Optional:
+            fill = Join.filled
+            return Optional(value.name, fill(value.value, results), fill(value.is_none, results), value.where)
         xs, form = pytree.flatten(value)
         if not any(type(x) is _Pair for x in xs):
             return value
@@ -182,6 +198,13 @@ def _parts(x: Any) -> tuple[Any, Any]:
     if x is ABSENT:
         return False, None
     return (x.defined, x.value) if type(x) is Conditional else (True, x)
+
+
+def of_none(x: Any) -> tuple[Any, Any]:
+    """Return whether a value is None, and the value where it is not."""
+    if x is None:
+        return True, None
+    return (x.is_none, x.value) if type(x) is Optional else (False, x)
 
 
 def _outline(x: Any) -> str:

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from paddle.jit.source import facts
 from paddle.jit.source.branches import value_of
 from paddle.jit.source.errors import ConversionError, place_of
+from paddle.jit.source.namespaces import Namespace
 from paddle.jit.source.speculation import computed_anyway
 from paddle.jit.source.values import array_of, asked, holds, is_unknown, read, truth
 from paddle.jit.source.world import world
@@ -25,6 +27,8 @@ _VALUE = "the value of a logical operator"
 
 def _is_in(x: Any, those: Any) -> Any:
     those = array_of(those)
+    if type(those) is Namespace:
+        return those.has(x)
     if type(those) is TensorArray and those.data is not None:
         return F.any(those.equal(x, "in"), axes=(0,))
     if _is_open(x) and isinstance(those, (tuple, list)) and are_integers(those):
@@ -101,7 +105,14 @@ def _combined(x: Any, rest: Sequence[Thunk], conjunction: bool) -> Any:
         elif x.dtype.name != "bool":
             return _of_values(x, thunk, rest[n + 1 :], conjunction)
         else:
-            x = _of_flags(x, thunk, conjunction, [thunk])
+            second: list[Any] = []
+
+            def kept(thunk: Thunk = thunk, second: list[Any] = second) -> Any:
+                second[:] = [thunk()]
+                return second[0]
+
+            first, x = x, _of_flags(x, kept, conjunction, [thunk])
+            facts.follows(x, conjunction, (first, conjunction), *((y, conjunction) for y in second))
     return x
 
 
@@ -121,7 +132,8 @@ def _of_values(x: Any, thunk: Thunk, after: Sequence[Thunk], conjunction: bool) 
 def _of_flags(x: Any, thunk: Thunk, conjunction: bool, functions: Sequence[Thunk]) -> Any:
     """``x`` is a truth value. The second operand is computed whatever it is where nobody can tell, which costs less
     than a branch; ``functions``: those of the text that ``thunk`` calls."""
-    computed = computed_anyway(thunk, functions)
+    with facts.assumed(x, conjunction):
+        computed = computed_anyway(thunk, functions)
     if computed is None:
 
         def second_truth() -> Any:
@@ -150,7 +162,13 @@ def _of_flags(x: Any, thunk: Thunk, conjunction: bool, functions: Sequence[Thunk
 def not_(x: Any) -> Any:
     """``not x``."""
     x = asked(x)
-    return F.logical_not(truth(x)) if is_unknown(x) else not holds(x)
+    if not is_unknown(x):
+        return not holds(x)
+    x = truth(x)
+    out = F.logical_not(x)
+    facts.follows(out, True, (x, False))
+    facts.follows(out, False, (x, True))
+    return out
 
 
 def compare(symbols: Sequence[str], first: Any, *rest: Thunk) -> Any:

@@ -14,6 +14,7 @@ import contextvars
 import functools
 import gc
 import io
+import os
 import random
 import types
 import weakref
@@ -127,6 +128,7 @@ class Reached:
         self._watched: list[Watched] = [
             Token(None, lambda _: random.getstate(), "the random numbers of Python"),
             Token(None, lambda _: _of_numpy(np.random), "the random numbers of NumPy"),
+            Token(None, lambda _: dict(vars(os.environ)["_data"]), "the variables of the environment"),
         ]
         self._origins: dict[int, _Origin] = {}
         self._spaces: dict[int, tuple[dict[str, Any], set[str]]] = {}

@@ -17,6 +17,7 @@ from paddle.nn.layer._registry import CHANGES
 from paddle.nn.layer.layers import Layer
 from paddle.tensor._tensor_array import TensorArray
 from umiak.core.context import current
+from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.tracer import SymTensor
 
@@ -33,6 +34,7 @@ class Recorded(World):
         self._start, self._roots = start, roots
         self._trees: dict[int, Tree] = {}
         self._known: dict[str, dict[tuple[int, str], Place]] = {}
+        self._noted: dict[int, tuple[Any, Any]] = {}  # objects by id, with what was before
 
     def write_attribute(self, owner: Any, name: str, value: Any) -> None:
         if isinstance(owner, Layer) and value is not ABSENT and name in vars(owner):
@@ -80,6 +82,18 @@ class Recorded(World):
     def restore(self, before: Reached) -> None:
         before.restore()
 
+    def note(self, x: Any, before: Any) -> None:
+        self._noted.setdefault(id(x), (x, before))
+
+    def is_noted(self, x: Any) -> bool:
+        return id(x) in self._noted
+
+    def end(self) -> None:
+        """Put back the flags of tensors that are there when the program has been recorded."""
+        for x, before in self._noted.values():
+            if isinstance(x, Tensor) and not isinstance(x, SymTensor):
+                x.stop_gradient = before
+
 
 @contextmanager
 def left_alone(function: Any) -> Iterator[None]:
@@ -100,8 +114,9 @@ def recorded(roots: Sequence[Any]) -> Iterator[None]:
     if tracer is None or getattr(tracer, "world", tracer) is not None:
         yield
         return
-    tracer.world = Recorded(sys._getframe(2), roots)
+    tracer.world = made = Recorded(sys._getframe(2), roots)
     try:
         yield
     finally:
+        made.end()
         tracer.world = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -336,7 +337,20 @@ class _Function:
             s.exc = h.helper("raised", s.exc, h.visit(s.exc), ast.Constant(self._tries > 0))
             s.cause = None if s.cause is None else h.visit(s.cause)
             return [s]
-        return [h.visit(s)]
+        return [*self._flagged(s), h.visit(s)]
+
+    def _flagged(self, s: ast.stmt) -> list[ast.stmt]:
+        """Notes before a statement that sets flags of tensors."""
+        targets = s.targets if isinstance(s, ast.Assign) else ()
+        owners = [t.value for t in targets if isinstance(t, ast.Attribute) and _is_flag(t)]
+        h = self.expressions
+        return [build.at(ast.Expr(h.helper("flagged", s, h.visit(copy.deepcopy(x)))), s) for x in owners]
+
+
+def _is_flag(target: ast.Attribute) -> bool:
+    """Return whether ``x.stop_gradient`` is assigned, of an ``x`` that is reached by names."""
+    kinds = (ast.Name, ast.Attribute, ast.expr_context)
+    return target.attr == "stop_gradient" and all(isinstance(x, kinds) for x in ast.walk(target))
 
 
 def _may_leave(s: Any) -> bool:

@@ -7,8 +7,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from paddle.jit.source import facts
 from paddle.jit.source.errors import ConversionError, location, place_of
-from paddle.jit.source.world import world
+from paddle.jit.source.world import ABSENT, world
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -55,10 +56,32 @@ class Conditional(Late):
     def __init__(self, name: str, value: Any, defined: Any, where: str) -> None:
         self.name, self.value, self.defined, self.where = name, value, defined, where
 
-    def read(self) -> Any:
-        """Return the value, which the program checks to be there when it comes here."""
+    def check(self) -> None:
+        """Have the program check that there is a value when it comes here."""
         text = f"{self.name!r} has no value: the statement at {self.where} assigns it only on one of its ways"
         F.require(self.defined, kind="UnboundLocalError", args=(text,), place=location())
+
+    def read(self) -> Any:
+        """Return the value, which the program checks to be there."""
+        self.check()
+        return read(self.value)
+
+
+class Optional(Late):
+    """A value that ``name`` has unless the tensor ``is_none`` is true: then it is None."""
+
+    def __init__(self, name: str, value: Any, is_none: Any, where: str) -> None:
+        self.name, self.value, self.is_none, self.where = name, value, is_none, where
+
+    def read(self) -> Any:
+        """Return the value, or None, where the way that is traced knows which; else the program checks that there is
+        one."""
+        known = facts.known(self.is_none)
+        if known is True:
+            return None
+        if known is None:
+            text = f"{self.name!r} is None: the statement at {self.where} assigns it only on one of its ways"
+            F.require(F.logical_not(self.is_none), kind="TypeError", args=(text,), place=location())
         return self.value
 
 
@@ -76,6 +99,9 @@ class Unusable(Late):
             f"[to_static] requires {self.name} to have one structure, shape and dtype on all ways of the statement on "
             f"a tensor that {self.where} has{read}, got {self.reason}"
         )
+
+
+LATE = (Conditional, Optional, Unusable)
 
 
 class Moved:
@@ -104,7 +130,39 @@ def array_of(x: Any) -> Any:
 
 def read(x: Any) -> Any:
     """The value of a name that branches or loops assign."""
-    return x.read() if type(x) in (Conditional, Unusable) else array_of(x)
+    return x.read() if type(x) in LATE else array_of(x)
+
+
+def settled_none(x: Any) -> Any:
+    """A value that a branch or loop has left; None, or what it is otherwise, where the way that is traced knows."""
+    known = facts.known(x.is_none) if type(x) is Optional else None
+    return x if known is None else None if known else x.value
+
+
+def is_none(x: Any) -> Any:
+    """``x is None``, of a value as a branch or loop has left it."""
+    if type(x) is Conditional:
+        x.check()
+        x = x.value
+    if type(x) is not Optional:
+        return world().call(operator.is_, read(x), None)
+    known = facts.known(x.is_none)
+    return x.is_none if known is None else known
+
+
+def is_none_of(owner: Any, name: str) -> Any:
+    """``owner.name is None``: the attribute is not read, since a simulation would ask it for what it is."""
+    x = world().read_attribute(owner, name)
+    return is_none(world().call(getattr, owner, name) if x is ABSENT else x)
+
+
+def is_none_by(get: Any, name: str) -> Any:
+    """``name is None``; ``get``: a function that reads the name alone."""
+    if get.__closure__:
+        x = world().read_cell(get.__closure__[0], name)
+    else:
+        x = world().read_global(get.__globals__, name)
+    return is_none(get() if x is ABSENT else x)
 
 
 def tracing() -> bool:
@@ -125,7 +183,7 @@ def is_unknown(x: Any) -> bool:
 def asked(x: Any) -> Any:
     """A condition. A number that sizes or data decide in a program for files becomes a tensor: both ways are
     recorded."""
-    x = array_of(x)
+    x = read(x)
     if type(x) is TensorArray:
         x = x.length() > 0
     if type(x) is not Sym or not tracing() or not current().trace[-1].takes_both_ways(x):

@@ -131,6 +131,13 @@ class World:
     def restore(self, before: Any) -> None:
         """Forget what has changed since ``before``."""
 
+    def note(self, x: Any, before: Any) -> None:
+        """Note an object with state that a branch or loop has changed, and that was ``before``."""
+
+    def is_noted(self, x: Any) -> bool:
+        """Return whether an object was noted."""
+        return False
+
 
 _NATIVE = World()
 
