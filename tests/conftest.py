@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-import random
 import signal
 import sys
-import zlib
 from collections.abc import Generator, Iterator
 
 import numpy as np
@@ -17,6 +15,7 @@ from hypothesis.internal.conjecture import providers
 
 from tests.support import reports, shared
 from tests.support.garbage import collect_garbage, without_garbage
+from tests.support.seeding import seed_by_name
 
 # The same examples every time, and no verdict by the clock.
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -92,17 +91,7 @@ def pytest_runtest_protocol(nextitem: pytest.Item | None) -> Generator[None, obj
 @pytest.fixture(autouse=True)
 def seed(request: pytest.FixtureRequest) -> int:
     """Seed every generator from the test's name, so that a test does not depend on those before it."""
-    value = zlib.crc32(request.node.nodeid.encode())
-    random.seed(value)
-    np.random.seed(value)
-    # Not imported here: some tests need neither the engine nor the peer. Of PyTorch the CPU's generator alone:
-    # for other devices ``torch.manual_seed`` formats the stack, which takes most of a millisecond in each test.
-    torch, generator = sys.modules.get("torch"), sys.modules.get("umiak.core.generator")
-    if hasattr(torch, "default_generator"):
-        torch.default_generator.manual_seed(value)
-    if hasattr(generator, "seed_all"):
-        generator.seed_all(value)
-    return value
+    return seed_by_name(request.node.nodeid)
 
 
 @pytest.fixture

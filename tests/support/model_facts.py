@@ -126,9 +126,9 @@ for _name in ("on_epoch_begin", "on_epoch_end"):
     setattr(EventCollector, _name, hook(_name))
 
 
-# Folders of tests may end in what looks like a time: tmp_a_9s/0.
+# Names of folders may look like times: /tmp/9s/tmp_1s/0.
 TIMES = (
-    (re.compile(r"(?<!\w)\d+(\.\d+)?(e[-+]\d+)?(us|ms|s)/(\w+)"), r"T/\4"),
+    (re.compile(r"(?<= - )\d+(\.\d+)?(e[-+]\d+)?(us|ms|s)/(\w+)"), r"T/\4"),
     (re.compile(r"ETA: [\d:]+s?"), "ETA: T"),
     (re.compile(r" - [\d:]+s?(?= T/)"), " - T"),
 )

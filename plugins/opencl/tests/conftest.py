@@ -19,6 +19,13 @@ for folder in (Path(__file__).parent, Path(__file__).parents[3] / "tests" / "sup
     sys.path.insert(0, str(folder))
 
 import extras  # noqa: E402
+from seeding import seed_by_name  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def seed(request: pytest.FixtureRequest) -> int:
+    """Seed every generator from the test's name, as in the engine's own tests."""
+    return seed_by_name(request.node.nodeid)
 
 
 @pytest.fixture(scope="module")
