@@ -12,6 +12,7 @@ import numpy as np
 from paddle._public import public
 from paddle.inference import kinds
 from paddle.inference.preparing import declared
+from paddle.static.formats.graph import offsets_name
 from umiak.core import tensor as core
 from umiak.core.array import from_numpy
 from umiak.core.dtype import DType, convert
@@ -27,12 +28,17 @@ from umiak.util.errors import op_error
 class Slots:
     """The tensors that a predictor is given and gives, by name. ``narrow``: the dtype in which floats come and go."""
 
-    def __init__(self, metas: dict[str, Meta], outputs: Sequence[str], place: Place, narrow: str | None) -> None:
+    def __init__(
+        self, metas: dict[str, Meta], outputs: Sequence[str], place: Place, narrow: str | None,
+        may_be_packed: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self.metas = metas
+        self.may_be_packed = may_be_packed
         self.outputs = list(outputs)
         self.place = place
         self.narrow = None if narrow is None else convert(narrow)
         self.values: dict[tuple[bool, str], core.Tensor] = {}  # inputs have True
+        self.packed: dict[str, list[list[int]]] = {}  # offsets that inputs were given
         self.memory: dict[str, core.Tensor] = {}  # the caller's, of outputs
 
     def dtype(self, name: str) -> DType:
@@ -246,17 +252,51 @@ class Tensor:
         return kinds.DataType.FLOAT32 if x is None else kinds.data_type(x.dtype)
 
     def lod(self) -> list[list[int]]:
-        """Return how rows are packed into sequences: they are not, sequences are padded."""
-        return []
+        """Return how rows are packed into sequences.
+
+        Returns:
+            Offsets for each level, the outermost one first: where its sequences begin in the next level, or in the
+            rows, and the end. Empty where rows are not packed. Of an output, those that the model computes: files of
+            before 3.0 have models over packed sequences.
+        """
+        if self._given:
+            return [list(level) for level in self._slots.packed.get(self._name, ())]
+        found: list[list[int]] = []
+        while (x := self._slots.values.get((False, offsets_name(self._name, len(found))))) is not None:
+            with outside():
+                found.append(x.numpy().tolist())
+        return found
 
     def set_lod(self, lod: Sequence[Sequence[int]]) -> None:
-        """Say how rows are packed into sequences.
+        """Say how rows of an input are packed into sequences, in a model of before 3.0 that has operators over those.
 
         Args:
-            lod: nothing: sequences are padded.
+            lod: offsets for each level, as :meth:`lod` returns them: ``[[0, 2, 3]]`` for sequences of two rows and of
+                one. The last offset of the last level has to be the number of rows of the next run. Empty: none.
 
         Raises:
-            ValueError: packed sequences.
+            ValueError: an output, numbers that are no offsets, or another number of levels than the model reads; any
+                offsets where it reads none: a model of 3.0 takes sequences padded, with their lengths beside.
         """
-        if any(len(level) for level in lod):
-            raise op_error(ValueError, "set_lod", "[]: sequences are padded here, with their lengths beside", list(lod))
+        self._input("set_lod")
+        slots, levels = self._slots, [[int(n) for n in level] for level in lod]
+        wanted = 0
+        while offsets_name(self._name, wanted) in slots.metas:
+            wanted += 1
+        if levels and wanted == 0 and self._name not in slots.may_be_packed:
+            raise op_error(ValueError, "set_lod", "[]: sequences are padded here, with their lengths beside", levels)
+        if levels and wanted not in (0, len(levels)):
+            raise op_error(ValueError, "set_lod", f"{wanted} levels of offsets of {self._name!r}", levels)
+        for i, level in enumerate(levels):
+            grows = level[:1] == [0] and all(a <= b for a, b in zip(level, level[1:], strict=False))
+            if not grows or (i and levels[i - 1][-1] != len(level) - 1):
+                required = "offsets that begin with 0, grow, and end with the number of what they divide"
+                raise op_error(ValueError, "set_lod", required, levels)
+        slots.packed[self._name] = levels
+        for i in range(wanted):
+            key = True, offsets_name(self._name, i)
+            if not levels:
+                slots.values.pop(key, None)
+                continue
+            with outside():
+                slots.values[key] = from_numpy(np.array(levels[i], "int64"), slots.place)

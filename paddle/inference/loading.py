@@ -33,6 +33,7 @@ class Model:
     feeds: list[str]
     fetched: list[Tensor]
     scope: Scope
+    packed: frozenset[str] = frozenset()  # inputs that may be packed sequences
     tail: Tail | None = None  # what comes behind the program's results, where data decide what is called
 
     @property
@@ -63,8 +64,12 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
             refuses such data.
     """
     scope, tail = Scope(), None
+    packed: frozenset[str] = frozenset()
     with scope_guard(scope):
         model = read(program, parameters)
+        if isinstance(model.program, Module):
+            packed = model.program.packed
+            model.program.fetch_offsets()
         may_be_cut = may_be_cut and isinstance(model.program, Module)
         try:
             made, feeds, fetched = program_read(_WHO, model, program)
@@ -77,7 +82,7 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
         if is_cut:
             head, tail = cut(model.program, model.values)  # type: ignore[arg-type]
             made, feeds, fetched = program_read(_WHO, files.Model(head, model.values), program)
-    return Model(made, feeds, list(fetched), scope, tail)
+    return Model(made, feeds, list(fetched), scope, packed, tail)
 
 
 def files_in(folder: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ from paddle.inference.handle import Slots, Tensor
 from paddle.inference.preparing import Prepared, ShapeRecord, around_runs
 from paddle.inference.staged import StagedRun
 from paddle.inference.stepwise import Hook, told
+from paddle.static.formats.graph import is_offsets, owner_of_offsets
 from umiak import memory
 from umiak.core import tensor as core
 from umiak.runtime.program_tracer import Run
@@ -67,7 +68,8 @@ class Predictor:
         self._prepared = prepared
         self._run = run
         self._record = record
-        self._slots = Slots(prepared.metas, prepared.outputs, prepared.config._place, prepared.narrow)
+        place = prepared.config._place
+        self._slots = Slots(prepared.metas, prepared.outputs, place, prepared.narrow, prepared.packed)
         self._hooks: tuple[list[Hook], list[Hook]] = ([], [])
 
     def clone(self, stream: Any = None) -> Predictor:
@@ -95,11 +97,11 @@ class Predictor:
 
     def get_input_names(self) -> list[str]:
         """Return the names of the inputs, in order."""
-        return list(self._prepared.feeds)
+        return [name for name in self._prepared.feeds if not is_offsets(name)]
 
     def get_output_names(self) -> list[str]:
         """Return the names of the outputs, in order."""
-        return list(self._prepared.outputs)
+        return [name for name in self._prepared.outputs if not is_offsets(name)]
 
     def get_input_handle(self, name: str) -> Tensor:
         """Return the input of a name.
@@ -147,6 +149,8 @@ class Predictor:
                 memory that its handle was given.
         """
         names, values = self._prepared.feeds, self._slots.values
+        if self._prepared.packed:
+            names = self.get_input_names()
         if inputs is not None:
             if len(inputs) != len(names):
                 raise op_error(ValueError, "run", f"{len(names)} inputs: {names}", len(inputs))
@@ -154,13 +158,14 @@ class Predictor:
                 if not isinstance(x, core.Tensor):
                     raise op_error(TypeError, "run", f"a tensor as {name!r}", type(x).__name__)
                 values[True, name] = self._slots.accept("run", name, x)
+        if self._slots.packed:
+            self._check_offsets()
         given = []
         for name, _ in self._run.feeds:
             if (True, name) not in values:
-                raise op_error(
-                    RuntimeError, "run", f"a value for the input {name!r}", "none",
-                    "get_input_handle(name).copy_from_cpu(array) gives one.",
-                )  # fmt: skip
+                what, call = ("offsets", "set_lod(lod)") if is_offsets(name) else ("a value", "copy_from_cpu(array)")
+                required = f"{what} for the input {owner_of_offsets(name)!r}"
+                raise op_error(RuntimeError, "run", required, "none", f"get_input_handle(name).{call} gives one.")
             given.append(values[True, name])
         if self._prepared.config._shape_file:
             for name in names:
@@ -172,7 +177,16 @@ class Predictor:
                 results = self._slots.write(results)
         for name, y in zip(self._prepared.outputs, results, strict=True):
             values[False, name] = y
-        return None if inputs is None else results
+        if inputs is None:
+            return None
+        return [y for name, y in zip(self._prepared.outputs, results, strict=True) if not is_offsets(name)]
+
+    def _check_offsets(self) -> None:
+        for name, levels in self._slots.packed.items():
+            x = self._slots.values.get((True, name))
+            if x is not None and levels and x.shape[0] != levels[-1][-1]:
+                required = f"offsets of {name!r} that end with its {x.shape[0]} rows"
+                raise op_error(ValueError, "run", required, levels, "set_lod(lod) gives those of the next run.")
 
     def _results(self, given: list[core.Tensor]) -> list[core.Tensor]:
         narrow = self._slots.narrow

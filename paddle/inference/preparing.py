@@ -18,7 +18,7 @@ from paddle.inference.config import LOG, Config
 from paddle.inference.staged import StagedRun, staged
 from paddle.pir.pass_manager import PassManager
 from paddle.static.executor import Executor
-from paddle.static.formats.graph import Module
+from paddle.static.formats.graph import Module, is_offsets
 from paddle.static.formats.record import input_types, output_names
 from paddle.static.program import Program, managed
 from paddle.static.saving import save_inference_model
@@ -50,6 +50,7 @@ class Prepared:
     def __init__(self, config: Config) -> None:
         self.config = config
         self.blamed = 0  # failures that were looked into
+        self.packed: frozenset[str] = frozenset()  # inputs that may be packed sequences
         request = config._request(config._threads)
         self.run: Run | StagedRun = self._own() if request is None else self._staged(request)
         self.narrow = config._narrow() if config._flags["low_precision_io"] else None
@@ -64,7 +65,7 @@ class Prepared:
             model = loading.load(config, may_be_cut=True)
             # The results of packing are for this processor.
             optimise(config, model, [n for n in names if n != PACKING], config._narrow())
-        self.feeds, self.outputs, self.tail = list(model.feeds), model.outputs, model.tail
+        self.feeds, self.outputs, self.tail, self.packed = list(model.feeds), model.outputs, model.tail, model.packed
         if config._flags["save_optimised"]:
             self._save(model, kept)
         optimise(config, model, [n for n in names if n == PACKING], recurrent=_recurrent(config))
@@ -118,6 +119,8 @@ class Prepared:
         if any(r.program.effects for r in runs) or any(
             o.regions or reads_number(o) or o.op.random or o.op.effect for r in runs for o in r.program.walk()
         ):
+            return False
+        if any(is_offsets(name) for name, _ in run.feeds):  # zeros are offsets of no sequence
             return False
         known = self.config._shapes
         try:

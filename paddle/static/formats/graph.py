@@ -98,14 +98,49 @@ FETCH = "pd_op.fetch"  # what a run gives: attributes `name`, `col`
 YIELD = "cf.yield"  # the last operation of a region
 
 
+_OFFSETS = "@LOD@"
+
+
+def offsets_name(name: str, level: int) -> str:
+    """The name of the offsets of the sequences that an input or a result has."""
+    return f"{name}{_OFFSETS}{level}"
+
+
+def is_offsets(name: str) -> bool:
+    """Is it the name of offsets?"""
+    return _OFFSETS in name
+
+
+def owner_of_offsets(name: str) -> str:
+    """The name of the input or result whose offsets a name is for; another name as it is."""
+    return name.partition(_OFFSETS)[0]
+
+
 @dataclass(slots=True)
 class Module:
-    """A whole program. ``version``: of the operators, as the file said; ``trainable``: whether gradients may flow."""
+    """A whole program. ``version``: of the operators, as the file said; ``trainable``: whether gradients may flow;
+    ``offsets``: of the packed sequences that results have, by name: values, the outermost level first; ``packed``:
+    inputs that may have such sequences.
+    """
 
     block: Block
     version: int = 0
     trainable: bool = True
+    offsets: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    packed: frozenset[str] = frozenset()
 
     def named(self, name: str) -> list[Operation]:
         """The outermost operations of a name."""
         return [o for o in self.block.operations if o.name == name]
+
+    def fetch_offsets(self) -> None:
+        """Let a run give offsets of the sequences that results have, too, behind all results."""
+        column = len(self.named(FETCH))
+        lowest = min((r.number for o in self.block.operations for r in o.results), default=0)
+        for name, levels in self.offsets.items():
+            for i, n in enumerate(levels):
+                attributes = {"name": Attribute("str", offsets_name(name, i)), "col": Attribute("i32", column)}
+                lowest, column = lowest - 1, column + 1
+                result = Result(lowest, TensorType("int64", (-1,)))
+                self.block.operations.append(Operation(FETCH, [n], attributes, [result]))
+        self.offsets = {}

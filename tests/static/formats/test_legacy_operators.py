@@ -28,7 +28,7 @@ OTHERWISE = {
     **{k: "several operations" for k, meaning in TABLE.items() if "fused" in getattr(meaning, "__module__", "")},
     "affine_channel": "several operations", "select_input": "a branch, see test_legacy_programs",
     "reshape": "reshape, not an operator of its own", "reverse": "flip", "range_v2": "arange",
-    "rnn": "no state of a dropout",
+    "rnn": "no state of a dropout", "im2sequence": "offsets of its rows as well",
 }  # fmt: skip
 SAME = [f for f in FACTS if f["type"] not in OTHERWISE]
 

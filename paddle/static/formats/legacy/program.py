@@ -73,7 +73,9 @@ DENSE, SELECTED_ROWS, ARRAY = 7, 8, 13
 
 @dataclass(slots=True)
 class Variable:
-    """A variable. ``kind``: ``DENSE`` and others; ``type`` for tensors, and for elements of arrays."""
+    """A variable. ``kind``: ``DENSE`` and others; ``type`` for tensors, and for elements of arrays; ``levels``: of the
+    packed sequences that it has.
+    """
 
     name: str
     kind: int
@@ -82,6 +84,7 @@ class Variable:
     parameter: bool = False
     stop_gradient: bool = False
     fed: bool = False
+    levels: int = 0
 
 
 @dataclass(slots=True)
@@ -206,7 +209,8 @@ def _variable(message: Mapping[str, Any]) -> Variable:
     levelled = of["tensor_array"] if of["type"] == ARRAY else of["lod_tensor"]
     tensor = of["selected_rows"] if of["type"] == SELECTED_ROWS else (levelled or {}).get("tensor")
     flags = [bool(message[k]) for k in ("persistable", "is_parameter", "stop_gradient", "need_check_feed")]
-    return Variable(message["name"], of["type"], _tensor_type(message["name"], tensor), *flags)
+    levels = max((levelled or {}).get("lod_level") or 0, 0)
+    return Variable(message["name"], of["type"], _tensor_type(message["name"], tensor), *flags, levels)
 
 
 def _tensor_type(name: str, message: Mapping[str, Any] | None) -> TensorType | None:
@@ -274,7 +278,8 @@ def _write_variable(v: Variable) -> dict[str, Any]:
         if v.kind == SELECTED_ROWS:
             made["selected_rows"] = tensor
         else:
-            made["tensor_array" if v.kind == ARRAY else "lod_tensor"] = {"tensor": tensor}
+            levelled = {"tensor": tensor, "lod_level": v.levels}
+            made["tensor_array" if v.kind == ARRAY else "lod_tensor"] = levelled
     flags = {
         "persistable": v.persistable,
         "is_parameter": v.parameter,

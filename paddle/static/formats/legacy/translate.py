@@ -16,6 +16,7 @@ from typing import Any
 from paddle.static.formats.graph import (
     COMBINE,
     DATA,
+    FETCH,
     PARAMETER,
     SPLIT,
     YIELD,
@@ -28,6 +29,7 @@ from paddle.static.formats.graph import (
     ValueType,
 )
 from paddle.static.formats.legacy import operators
+from paddle.static.formats.legacy.packed import Packed
 from paddle.static.formats.legacy.program import (
     ARRAY,
     DENSE,
@@ -84,6 +86,7 @@ class Translator:
         self.block = Block()
         self.scope: list[LegacyBlock] = [program.blocks[0]]  # blocks around, innermost last
         self.values: dict[str, Any] = {}  # numbers by name, or what makes one when it is read: ``settle``
+        self.packed = Packed(self)
         self.chosen: set[int] = set()  # operators of the block that were translated together with an earlier one
         self.written: Attribute | None = None  # where the user's source has the operator in hand
 
@@ -100,7 +103,9 @@ class Translator:
                 if v.fed and not v.persistable and v.type is not None:
                     self._data(v.name)
         self.operators(first.operators)
-        return Module(self.block, self.program.version)
+        fetched = {o.plain("name"): o.operands[0] for o in self.block.operations if o.name == FETCH}
+        offsets = {name: found for name, n in fetched.items() if n is not None and (found := self.packed.made(n))}
+        return Module(self.block, self.program.version, offsets=offsets, packed=self.packed.inputs())
 
     def _parameter(self, v: Variable) -> None:
         flags = {
@@ -127,7 +132,9 @@ class Translator:
         }  # fmt: skip
         v = self.variable(name)
         stops = {"stop_gradient": [v is not None and v.stop_gradient]}
-        (self.values[name],) = self.emit(DATA, [], attributes, [type], traits=stops)
+        (n,) = self.emit(DATA, [], attributes, [type], traits=stops)
+        self.values[name] = n
+        self.packed.feed(n, name, v.levels if v is not None else 0)
 
     # --- blocks
 
@@ -146,6 +153,7 @@ class Translator:
                     self.row(o, meaning)
                 else:
                     meaning(self, o)
+                self.packed.follow(o)
             except (FormatError, RecursionError) as error:
                 if getattr(error, "operator", None) is not None:
                     raise
@@ -285,9 +293,14 @@ class Translator:
         """
         if like is None:
             like = next((n for n in operands if n is not None), None)
-        type = None if like is None else self.types[like]
+        return self.call_for(name, operands, [None if like is None else self.types[like]], **attributes)[0]
+
+    def call_for(
+        self, name: str, operands: Iterable[int | None], types: Sequence[ValueType], **attributes: Any
+    ) -> list[int]:
+        """Append ``pd_op.<name>`` with results of these types; return their numbers. Attributes as of `call`."""
         made = {k: v if isinstance(v, Attribute) else plain_attribute(v) for k, v in attributes.items()}
-        return self.emit(f"pd_op.{name}", operands, made, [type])[0]
+        return self.emit(f"pd_op.{name}", operands, made, types)
 
     def finish(self, o: Operator, slot: str, n: int) -> None:
         """Let the variable of a slot stand for a value that was just made, which gets its type."""

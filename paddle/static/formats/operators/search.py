@@ -160,8 +160,13 @@ def unique(
     x: Tensor, *, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = (),
     dtype: str = "int64", is_sorted: bool = True,
 ) -> Any:  # fmt: skip
-    found = paddle.unique(x, True, True, True, _one(axis), dtype)
-    return tuple(found)
+    found, first, place, count = paddle.unique(x, True, True, True, _one(axis), dtype)
+    if is_sorted or _one(axis) is not None:
+        return found, first, place, count
+    # In the order in which they come.
+    order = paddle.argsort(first)
+    back = paddle.argsort(order).astype(dtype)
+    return paddle.gather(found, order), paddle.gather(first, order), back[place], paddle.gather(count, order)
 
 
 @operator("unique_consecutive")

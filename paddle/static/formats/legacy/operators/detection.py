@@ -7,30 +7,19 @@ anchor_generator: anchor_generator(Input; offset~0.5 stride~[16.0,16.0] variance
     Anchors Variances
 bipartite_match: bipartite_match(DistMat; dist_threshold~0.5 match_type~"bipartite") -> ColToRowMatchIndices
     ColToRowMatchDist
-box_clip: box_clip(Input, ImInfo) -> Output
 box_coder: box_coder(PriorBox, PriorBoxVar?, TargetBox; variance~[] axis~0 box_normalized~True
     code_type~"encode_center_size") -> OutputBox
-collect_fpn_proposals: collect_fpn_proposals(MultiLevelRois*, MultiLevelScores*, MultiLevelRoIsNum*?;
-    post_nms_topn=post_nms_topN) -> FpnRois RoisNum
 correlation: correlation(Input1, Input2; corr_type_multiply~1 stride1 max_displacement kernel_size stride2
     pad_size) -> Output
 decode_jpeg: decode_jpeg(X; mode~"unchanged") -> Out
-distribute_fpn_proposals: distribute_fpn_proposals(FpnRois, RoisNum?; pixel_offset~True refer_scale refer_level
-    max_level min_level) -> MultiFpnRois* MultiLevelRoIsNum* RestoreIndex
 generate_proposals_v2: generate_proposals(Scores, BboxDeltas, ImShape, Anchors, Variances; pixel_offset~True eta
     min_size nms_thresh post_nms_top_n=post_nms_topN pre_nms_top_n=pre_nms_topN) -> RpnRois RpnRoiProbs
     RpnRoisNum
 matrix_nms: matrix_nms(BBoxes, Scores; gaussian_sigma~2.0 post_threshold~0.0 background_label~0 keep_top_k
     normalized~True nms_top_k use_gaussian~False score_threshold) -> Out Index RoisNum
-multiclass_nms3: multiclass_nms3(BBoxes, Scores, RoisNum?; background_label~0 keep_top_k normalized~True
-    nms_threshold~0.3 nms_top_k nms_eta~1.0 score_threshold) -> Out Index NmsRoisNum
 nms: nms(Boxes; threshold=iou_threshold~1.0) -> KeepBoxesIdxs
 prior_box: prior_box(Input, Image; offset~0.5 step_w~0.0 clip~True variances~[] max_sizes~[]
     min_max_aspect_ratios_order~False step_h~0.0 flip~True aspect_ratios~[] min_sizes) -> Boxes Variances
-psroi_pool: psroi_pool(X, ROIs, RoisNum?; output_channels~1 pooled_width~1 spatial_scale~1.0 pooled_height~1) -> Out
-roi_align: roi_align(X, ROIs, RoisNum?; aligned~False pooled_width~1 sampling_ratio~-1 spatial_scale~1.0
-    pooled_height~1) -> Out
-roi_pool: roi_pool(X, ROIs, RoisNum?; pooled_width~1 spatial_scale~1.0 pooled_height~1) -> Out Argmax
 yolo_box: yolo_box(X, ImgSize; iou_aware~False scale_x_y~1.0 clip_bbox~True downsample_ratio~32 class_num~1
     iou_aware_factor~0.5 conf_thresh~0.01 anchors~[]) -> Boxes Scores
 yolo_box_head: yolo_box_head(X; class_num anchors) -> Out

@@ -52,7 +52,6 @@ pool3d: pool3d(X; padding_algorithm~"EXPLICIT" adaptive~False global_pooling~Fal
     exclusive~True ceil_mode~False paddings~[0,0,0] pooling_type~"" strides~[1,1,1] kernel_size=ksize) -> Out
 rnn: rnn(Input, PreState*, WeightList*, SequenceLength?; is_test~False seed~0 num_layers~1 hidden_size~100
     input_size~10 mode~"RNN_TANH" is_bidirec~False dropout_prob~0.0) -> Out DropoutState State* Reserve
-row_conv: row_conv(X, Filter) -> Out
 shuffle_channel: shuffle_channel(X; group~1) -> Out
 channel_shuffle: channel_shuffle(X; data_format~"NCHW" groups) -> Out
 spectral_norm: spectral_norm(Weight, U, V; eps~1e-12 power_iters~1 dim~0) -> Out
@@ -90,14 +89,10 @@ auc: auc(Predict, Label, StatPos, StatNeg, InsTagWeight?; slide_steps~1 num_thre
 sequence_mask: sequence_mask(X, MaxLenTensor|@maxlen~-1; out_dtype@dtype) -> Y
 viterbi_decode: viterbi_decode(Input, Transition, Length; include_bos_eos_tag~True) -> Scores Path
 gather_tree: gather_tree(Ids, Parents) -> Out
-crf_decoding: crf_decoding(Emission, Transition, Label?, Length?) -> ViterbiPath
-edit_distance: edit_distance(Hyps, Refs, HypsLength?, RefsLength?; normalized~False) -> SequenceNum Out
 segment_pool: segment_pool(X, SegmentIds; pooltype~"SUM") -> Out SummedIds
 graph_send_recv: send_u_recv(X, Src_index, Dst_index, Out_size|@out_size~[0]; reduce_op~"SUM") -> Out Dst_count
 graph_send_ue_recv: send_ue_recv(X, Y, Src_index, Dst_index, Out_size|@out_size~[0]; reduce_op~"SUM"
     message_op~"ADD") -> Out Dst_count
 graph_send_uv: send_uv(x, y, src_index, dst_index; message_op~"ADD") -> out
 add_position_encoding: add_position_encoding(X; beta~1.0 alpha~1.0) -> Out
-im2sequence: im2sequence(X, Y?; out_stride~[1,1] paddings~[0,0,0,0] strides~[1,1] kernels) -> Out
-ctc_align: ctc_align(Input, InputLength?; padding_value~0 merge_repeated~True blank~0) -> Output OutputLength
 """)

@@ -155,8 +155,4 @@ rows("""
 sync_batch_norm: batch_norm(X, Mean, Variance, Scale?, Bias?; trainable_statistics~False use_global_stats~False
     data_format=data_layout~"NCHW" epsilon~1e-05 momentum~0.9 is_test~False)
     -> Y MeanOut VarianceOut SavedMean SavedVariance ReserveSpace
-multiclass_nms: multiclass_nms3(BBoxes, Scores; background_label~0 keep_top_k normalized~True nms_threshold~0.3
-    nms_top_k nms_eta~1.0 score_threshold) -> Out _ _
-multiclass_nms2: multiclass_nms3(BBoxes, Scores, RoisNum?; background_label~0 keep_top_k normalized~True
-    nms_threshold~0.3 nms_top_k nms_eta~1.0 score_threshold) -> Out Index _
 """)
