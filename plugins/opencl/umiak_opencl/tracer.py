@@ -11,7 +11,7 @@ from umiak.backends.base import Span
 from umiak.observe.event import KERNEL
 from umiak_opencl.device import DEVICE_TYPE, Device
 
-COMPARED = 5  # times that clocks are
+COMPARISONS = 5  # of clocks
 COPIES = (
     cl.command_type.READ_BUFFER,
     cl.command_type.WRITE_BUFFER,
@@ -54,7 +54,7 @@ def clock_offset(device: Device) -> int:
     profiled = cl.command_queue_properties.PROFILING_ENABLE
     offsets = []
     with cl.CommandQueue(device.context, device.device, properties=profiled) as commands:
-        for _ in range(COMPARED):
+        for _ in range(COMPARISONS):
             event = cl.enqueue_fill_buffer(commands, device.nothing, bytes(4), 0, 4)
             event.wait()
             offsets.append(time.time_ns() - event.profile.end)
