@@ -145,11 +145,79 @@ def test_inputs_that_are_written_to(ops, rng):
         paddle.jit.to_static(lambda x: ops.test_scale_all_([x, x], 3.0), full_graph=True)(twice)
     ops.test_scale_by_([twice, twice], None, [1, 2])
     assert twice.tolist() == [36.0] * 2
-    with pytest.raises(ValueError, match="got one twice, where a gradient is wanted"):
+    with pytest.raises(ValueError, match="where a gradient is wanted, got one twice"):
         ops.test_scale_by_([w, w], None, [1, 2])
     several = [paddle.ones([2]), paddle.ones([3])]
     assert ops.test_scale_all_(several, 3.0)[1] is several[1]
     assert [x.tolist() for x in several] == [[3.0] * 2, [3.0] * 3]
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (lambda x: (x[0:2], x[1:3]), [1.0, 2.0, 0.0, 3.0]),  # as in one memory, where the second swap sees the first
+        (lambda x: (x[1:3], x[0:2]), [1.0, 2.0, 0.0, 3.0]),
+        (lambda x: (x.reshape([2, 2])[1], x[1:3]), [0.0, 2.0, 3.0, 1.0]),
+        (lambda x: (x, x), [0.0, 1.0, 2.0, 3.0]),
+        (lambda x: (x[0:2], x[2:4]), [2.0, 3.0, 0.0, 1.0]),  # apart
+        (lambda x: (x[::2], x[1::2]), [1.0, 0.0, 3.0, 2.0]),
+        (lambda x: (x[0:0], x[1:1]), [0.0, 1.0, 2.0, 3.0]),
+    ],
+)
+def test_views_that_overlap_are_written_as_one_memory(ops, parts, expected):
+    x = paddle.arange(4, dtype="float32")
+    ops.test_swap_(*parts(x))
+    assert x.tolist() == expected
+
+
+def test_views_that_overlap_otherwise_are_refused(ops):
+    x = paddle.arange(4, dtype="float32")
+    with pytest.raises(ValueError, match=r"\[test_swap_\] requires tensors to write to that are contiguous .* overlap"):
+        ops.test_swap_(x[::2], x[0:2])
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_numbers_and_sizes_decide_ranks_and_dtypes(ops, rng):
+    array = rng.standard_normal([3, 4]).astype("float32")
+    x = paddle.to_tensor(array)
+    kinds = paddle.float32, paddle.float64, paddle.int64
+    functions = [ops.test_totals, ops.test_converted, ops.test_squeezed, ops.test_doubled_along]
+    for way in (lambda f: f, paddle.jit.to_static, lambda f: paddle.jit.to_static(f, full_graph=True)):
+        totals, converted, squeezed, doubled = (way(lambda *args, f=f: f(*args)) for f in functions)
+        for k in (1, 0, 3, 0, 1):
+            np.testing.assert_allclose(totals(x, k).numpy(), array.sum(1, keepdims=k != 0), rtol=1e-5)
+        for k in (0, 1, 2, 1, 0):
+            assert converted(x, k).dtype is kinds[k]
+        for shape in ([2, 1], [2, 3], [1, 1], [4, 5], [2, 1]):
+            assert squeezed(paddle.ones(shape)).shape == [n for n in shape if n != 1]
+        for axis in (0, 1, 0):
+            assert doubled(x, axis).shape == [6 - 3 * axis, 4 + 4 * axis]
+        grads = []
+        for k in (0, 1):
+            y = x.clone().detach()
+            y.stop_gradient = False
+            (totals(y * 2, k) ** 2).sum().backward()
+            grads.append(y.grad.numpy())
+        np.testing.assert_allclose(grads[0], np.repeat(8 * array.sum(1, keepdims=True), 4, 1), rtol=1e-5)
+        np.testing.assert_array_equal(grads[0], grads[1])
+
+
+def test_numbers_that_sizes_give_decide_ranks(ops):
+    for full_graph in (False, True):
+        function = paddle.jit.to_static(lambda x: ops.test_totals(x, x.shape[0] - 2), full_graph=full_graph)
+        for n in (2, 3, 4, 5, 2):
+            assert function(paddle.ones([n, 3])).ndim == 1 + (n != 2)
+
+
+def test_programs_have_calls_of_each_rank(ops, tmp_path):
+    class Both(paddle.nn.Layer):
+        def forward(self, x):
+            return ops.test_totals(x * 2, 1) + ops.test_totals(x, 0)
+
+    x = paddle.arange(6, dtype="float32").reshape([2, 3])
+    for sizes in ([2, 3], [None, None]):
+        paddle.jit.save(Both(), str(tmp_path / "m"), input_spec=[paddle.static.InputSpec(sizes, "float32")])
+        assert paddle.jit.load(str(tmp_path / "m"))(x).tolist() == [[9.0, 18.0], [27.0, 36.0]]
 
 
 def test_gradients_of_what_is_written_to_see_what_was_written(ops, rng):

@@ -243,6 +243,64 @@ def test_sizes_follow_numbers_and_tensors():
         assert captured(paddle.ones([n, 2]), k).tolist() == [n * k] * 2
 
 
+def test_numbers_and_sizes_decide_ranks_dtypes_and_counts():
+    @paddle.library.custom_op("test::total", mutates_args=())
+    def total(x: Tensor, keep: int, wide: float = 0.0) -> Tensor:
+        return paddle.to_tensor(x.numpy().sum(1, keepdims=bool(keep)), dtype="float64" if wide > 1 else x.dtype)
+
+    total.register_fake(
+        lambda x, keep, wide: paddle.empty(
+            [x.shape[0], 1] if keep else [x.shape[0]], dtype="float64" if wide > 1 else x.dtype
+        )
+    )
+    total.register_autograd(lambda ctx, g: (g.reshape([-1, 1]).expand([-1, 3]), None, None))
+
+    @paddle.library.custom_op("test::squeezed", mutates_args=())
+    def squeezed(x: Tensor) -> Tensor:
+        return paddle.to_tensor(np.squeeze(x.numpy()))
+
+    squeezed.register_fake(lambda x: x.new_empty([n for n in x.shape if n != 1]))
+
+    @paddle.library.custom_op("test::parts", mutates_args=())
+    def parts(x: Tensor, n: int) -> list[Tensor]:
+        return [paddle.to_tensor(part) for part in np.split(x.numpy(), n)]
+
+    parts.register_fake(lambda x, n: [x.new_empty([x.shape[0] // n, *x.shape[1:]]) for _ in range(n)])
+    x = paddle.arange(12, dtype="float32").reshape([4, 3])
+    for way in (lambda f: f, paddle.jit.to_static, lambda f: paddle.jit.to_static(f, full_graph=True)):
+        totals, squeeze, split = way(lambda *args: total(*args)), way(lambda x: squeezed(x)), way(lambda *a: parts(*a))
+        for keep, wide in ((1, 0.0), (0, 0.0), (0, 2.0), (1, 2.0), (1, 0.0)):
+            y = totals(x, keep, wide)
+            np.testing.assert_array_equal(y.numpy(), x.numpy().sum(1, keepdims=bool(keep)))
+            assert y.dtype is (paddle.float64 if wide else paddle.float32)
+        for shape in ([2, 1], [2, 3], [1, 1], [2, 1]):
+            assert squeeze(paddle.ones(shape)).shape == [n for n in shape if n != 1]
+        for n in (1, 2, 4, 2):
+            np.testing.assert_array_equal(paddle.stack(split(x, n)).numpy(), np.split(x.numpy(), n))
+        for keep in (0, 1):
+            y = x.clone().detach()
+            y.stop_gradient = False
+            totals(y, keep).sum().backward()
+            assert y.grad.tolist() == [[1.0] * 3] * 4
+
+
+def test_operators_that_vary_may_call_each_other():
+    @paddle.library.custom_op("test::inner", mutates_args=())
+    def inner(x: Tensor, k: int) -> Tensor:
+        return x.reshape([-1]) if k else x
+
+    inner.register_fake(lambda x, k: x.new_empty([x.shape[0] * x.shape[1]]) if k else paddle.empty_like(x))
+
+    @paddle.library.custom_op("test::outer", mutates_args=())
+    def outer(x: Tensor, k: int) -> Tensor:
+        return inner(x, k) * 2
+
+    outer.register_fake(lambda x, k: x.new_empty([x.shape[0] * x.shape[1]]) if k else paddle.empty_like(x))
+    x = paddle.ones([2, 3])
+    for k in (0, 1, 0, 1):
+        assert outer(x, k).shape == inner(x, k).shape == ([6] if k else [2, 3])
+
+
 def test_written_arguments_change_in_place_in_programs_too():
     @paddle.library.custom_op("test::add_to", mutates_args="x")
     def add_to(x: Tensor, y: Tensor) -> None:

@@ -32,7 +32,7 @@ OF_SUBCLASSES = {
         "_zeros",
     },
     "FrameCall": {"_failed", "_general"},
-    "OperatorCall": {"_general", "_with_gradient"},
+    "OperatorCall": {"_general", "_varied", "_with_gradient"},
 }
 
 

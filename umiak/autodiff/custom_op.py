@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 import umiak.autodiff.saved  # noqa: F401 -- what keeps tensors for gradients
 from umiak.core import python_nodes
 from umiak.core.context import capture_of, current, is_tracing, no_grad_guard, place_guard
-from umiak.core.custom_calls import BackwardCall, OperatorCall, attach
+from umiak.core.custom_calls import BackwardCall, OperatorCall, OtherClass, attach
 from umiak.core.eager import apply
 from umiak.core.inplace import assign
 from umiak.core.place import Place
@@ -41,7 +42,10 @@ class Operator(OperatorCall):
         if is_tracing() or any(type(n) is Sym for n in (*parts.ints, *parts.floats)):
             return _recorded(definition, args, parts.form, tensors, numbers)
         op = definition.op(parts.form, CALL)
-        if is_flat(parts.form) and all(isinstance(x, Tensor) or type(x) in (int, float) for x in args):
+        if definition.varies:
+            with suppress(SizesOpen):
+                op = op.for_results([Meta(tuple(x.shape), x.dtype) for x in tensors], *numbers)
+        elif is_flat(parts.form) and all(isinstance(x, Tensor) or type(x) in (int, float) for x in args):
             sort = None if all(entry == TENSOR for entry in parts.form) else sorter(parts.form)
             self._ways[tuple(map(type, args))] = op, sort
         try:
@@ -51,6 +55,16 @@ class Operator(OperatorCall):
         except SizesOpen:
             self.opened()
             return _inlined(definition, args, parts)
+        except OtherClass:
+            if definition.varies:  # the call was of the right class: another operator's, which the function has called
+                raise
+            return self._varied(args)
+
+    def _varied(self, args: tuple) -> Any:
+        """A call whose results are of another class than those of calls like it."""
+        self.definition.varies = True
+        self._ways.clear()
+        return self._general(args)
 
     def _with_gradient(self, op: CustomOp, args: tuple, tensors: tuple, numbers: tuple) -> Any:
         """A call of which a gradient is wanted."""
@@ -187,7 +201,7 @@ def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, 
     if not flows and not _is_traceable(op, tensors, numbers):
         op = definition.op(form, CONSTANT)
     try:
-        results = apply(op, tensors, numbers)
+        op, results = _applied(op, tensors, numbers)
     except (SizesOpen, NumberUnknown):
         tracer = capture_of()
         if tracer is None or not tracer.one_program:
@@ -199,11 +213,20 @@ def _recorded(definition: Definition, args: tuple, form: tuple, tensors: tuple, 
         # Its sizes are numbers of the program from there on.
         op = definition.op(form, OPEN, axes)
         sizes = tuple(tracer.scope.number() for own in axes for _ in own)
-        results = apply(op, tensors, ((*numbers[0], *sizes), numbers[1]))
+        numbers = (*numbers[0], *sizes), numbers[1]
+        op, results = _applied(op, tensors, numbers)
     changed = results[len(results) - len(op.written) :] if op.written else ()
     for i, y in zip(op.written, changed, strict=True):
         assign(tensors[i], y)
     return op.packed_up(results)
+
+
+def _applied(op: CustomOp, tensors: tuple, numbers: tuple) -> tuple[CustomOp, Any]:
+    try:
+        return op, apply(op, tensors, numbers)
+    except OtherClass as error:
+        op = op.with_results(error.results)
+        return op, apply(op, tensors, numbers)
 
 
 def _is_traceable(op: CustomOp, tensors: tuple, numbers: tuple) -> bool:

@@ -7,6 +7,13 @@ from typing import Any
 from umiak.core.node import Node
 from umiak.core.tensor import Tensor
 
+class OtherClass(RuntimeError):
+    """Numbers or sizes decide ranks or dtypes of results: these are of another class, ``results``, than those of the
+    op's first call on such operands. An op with this class as its attribute takes the call."""
+
+    results: tuple
+    def __init__(self, text: str, results: tuple) -> None: ...
+
 class GradientContext:
     """Object that ``setup_context`` writes into and ``backward`` reads; attributes may be set freely."""
 
@@ -71,7 +78,7 @@ def attach(
 
 class OperatorCall:
     """An operator that is called. A subclass has ``_general(values)``, for arguments of classes that were not seen
-    before, and ``_with_gradient(op, args, tensors, scalars)``."""
+    before, ``_varied(values)``, for calls that end in OtherClass, and ``_with_gradient(op, args, tensors, scalars)``."""
 
     definition: Any
     _ways: dict[tuple, tuple[Any, Any]]

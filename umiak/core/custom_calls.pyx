@@ -17,6 +17,15 @@ cdef object SAVE = None        # (tensor, name of the operator, node): a tensor 
 cdef object GIVE_BACK = None   # (tensor, version, node, output, name of the operator): one that has changed since
 
 
+class OtherClass(RuntimeError):
+    """Numbers or sizes decide ranks or dtypes of results: these are of another class, ``results``, than those of the
+    op's first call on such operands. An op with this class as its attribute takes the call."""
+
+    def __init__(self, text: str, results: tuple) -> None:
+        super().__init__(text)
+        self.results = results
+
+
 def set_saved_tensors(save, give_back):
     """Say what keeps tensors that hooks or a trace want to see, and what gives tensors back that were changed since."""
     global SAVE, GIVE_BACK
@@ -163,8 +172,8 @@ def attach(definition, form, tuple args not None, tensors, list results not None
 cdef tuple NO_SCALARS = ((), ())
 
 cdef class OperatorCall:
-    """An operator that is called. A subclass has ``_general(values)``, for arguments of classes that were not seen before, and
-    ``_with_gradient(op, args, tensors, scalars)``."""
+    """An operator that is called. A subclass has ``_general(values)``, for arguments of classes that were not seen before,
+    ``_varied(values)``, for calls that end in OtherClass, and ``_with_gradient(op, args, tensors, scalars)``."""
     cdef public object definition
     # By the classes of arguments, where these decide the form: the op, and what sorts arguments; None: all are tensors.
     cdef readonly dict _ways
@@ -187,10 +196,13 @@ cdef class OperatorCall:
                 else:
                     operands, scalars = way[1](args)
                 context = <EngineContext>context_pointer()
-                if context.plan_mode & MODE_GRAD:
-                    for x in operands:
-                        if (<Tensor>x).key & K_NEEDS_GRAD:
-                            return self._with_gradient(op, args, operands, scalars)
-                outputs = apply(op, operands, scalars)
+                try:
+                    if context.plan_mode & MODE_GRAD:
+                        for x in operands:
+                            if (<Tensor>x).key & K_NEEDS_GRAD:
+                                return self._with_gradient(op, args, operands, scalars)
+                    outputs = apply(op, operands, scalars)
+                except OtherClass:
+                    return self._varied(args)
                 return outputs[0] if op.packing is Tensor else op.packed_up(outputs)
         return self._general(self.definition.schema.bound(args, kwargs))

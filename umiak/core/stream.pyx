@@ -63,6 +63,9 @@ cdef class QueueDriver(StreamDriver):
     def after(self, int64_t id, Event event):
         event.synchronize()
 
+    def scheduled(self, int64_t id):
+        return None
+
     def failures(self, int64_t id):
         return ()
 
@@ -244,13 +247,23 @@ cdef int stream_idle(int place, int64_t id) except -1:
     return s.completed >= s.submitted
 
 
+cdef int64_t scheduled(StreamState* s) except -1:
+    """The ticket that covers all work so far which is done without anybody's further call."""
+    cdef int64_t ticket = record_state(s)
+    if _drivers[s.place] != NULL and isinstance(<object>_drivers[s.place], QueueDriver):
+        known = (<QueueDriver>_drivers[s.place]).scheduled(s.id)
+        if known is not None:
+            return min(ticket, <int64_t>known)
+    return ticket
+
+
 cdef int synchronize_place(int place) except -1:
     cdef int i
     check_place(place)
     if _states[place] != NULL:
         for i in range(MAX_STREAMS):
             if _states[place][i] != NULL:
-                wait_ticket(_states[place][i], record_state(_states[place][i]))
+                wait_ticket(_states[place][i], scheduled(_states[place][i]))
     return 0
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from umiak import ops as F
 from umiak.core import eager
 from umiak.core.context import current, no_grad_guard
-from umiak.core.custom_calls import GradientContext
+from umiak.core.custom_calls import GradientContext, OtherClass
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import ConditionUnknown, NumberUnknown
@@ -57,10 +57,11 @@ class Definition:
     results. ``fake``: the function of the arguments that makes results of the right shapes and dtypes, without data.
     ``infer``: the same over metas and numbers, which takes its place; it may give sizes of -1, which the data decide.
     ``infer_open``: the same, with -1 also for sizes that it cannot tell by sizes of operands alone.
-    ``is_open``: it has given some, so that calls at once do without it. ``native``: gives a kernel of a class of calls
-    (``compiler.plan.Call`` to ``backends.Kernel``), or None where a function is to run. ``backward`` and ``setup``: the
-    gradient, and what it keeps. ``sharding``: a rule in the words of docs/design/spmd.md, or a function of shapes that
-    gives one.
+    ``is_open``: it has given some, so that calls at once do without it. ``varies``: numbers or sizes have decided
+    ranks or dtypes of results, so that calls at once ask which op takes them (:meth:`CustomOp.for_results`).
+    ``native``: gives a kernel of a class of calls (``compiler.plan.Call`` to ``backends.Kernel``), or None where a
+    function is to run. ``backward`` and ``setup``: the gradient, and what it keeps. ``sharding``: a rule in the words
+    of docs/design/spmd.md, or a function of shapes that gives one.
     """
 
     schema: Schema
@@ -69,6 +70,7 @@ class Definition:
     infer: Callable[..., Any] | None = None
     infer_open: Callable[..., Any] | None = None
     is_open: bool = False
+    varies: bool = False
     native: Callable[[Any], Any] | None = None
     backward: Callable[..., Any] | None = None
     setup: Callable[..., Any] | None = None
@@ -173,13 +175,15 @@ class CustomOp(Op):
 
     ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for.
     ``given`` is of gradients: how results were given back, and which of them have a gradient; of open nodes: for each
-    result the axes whose sizes its run decides. Those sizes stand behind the ints of the form.
+    result the axes whose sizes its run decides. Those sizes stand behind the ints of the form. ``results`` has dtype
+    and rank of each result where the classes of operands do not decide them.
     """
 
     inputs = ("*xs",)
     form: tuple
     use: str = NODE
     given: tuple = ()
+    results: tuple = ()
     ints: tuple = param("ints", default=())
     floats: tuple = param("floats", default=())
     amp = "keep"
@@ -207,6 +211,7 @@ class CustomOp(Op):
         self.effect = "python" if self.is_node and schema.count == 0 and not self.written else None  # type: ignore[misc]
         # What gives results back, once they were inferred: Tensor for one, tuple, list, or NoneType.
         self.packing: type | None = None
+        self.seen: dict[tuple, tuple] = {}  # by classes of operands, those of results
         self.traceable: dict[tuple, bool] = {}  # by class of calls, whether gradients flow through the function
 
     def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
@@ -237,9 +242,33 @@ class CustomOp(Op):
                 f"[{self.name}] requires sizes of its results that are known before it runs to be a call in a program, "
                 f"got data that decide those along axes {list(axes)} of its results"
             )
+        self._check_class(metas, outputs)
         if self.is_node:
             outputs += [Meta(tuple(metas[i].shape), metas[i].dtype) for i in self.written]
         return tuple(outputs)
+
+    def _check_class(self, metas: Sequence[Meta], outputs: Sequence[Meta]) -> None:
+        """Plans are of one class of results for each of operands: others are for another op."""
+        classes = tuple((m.dtype, len(m.shape)) for m in outputs)
+        known = self.results or self.seen.setdefault(tuple((m.dtype, len(m.shape)) for m in metas), classes)
+        if classes != known:
+            raise OtherClass(
+                f"[{self.name}] requires results of dtypes and ranks {_shown(known)} in this call of a program, got "
+                f"{_shown(classes)} from its rules for other numbers or sizes",
+                classes,
+            )
+
+    def for_results(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> CustomOp:
+        """The op that takes a call at once, of an operator whose ranks or dtypes of results vary."""
+        try:
+            self.infer(*metas, ints, floats)
+        except OtherClass as error:
+            return self.with_results(error.results)
+        return self
+
+    def with_results(self, results: tuple) -> CustomOp:
+        """The op of the same calls, where they have results of other dtypes and ranks."""
+        return type(self)(self.form, self.use, self.given, results)
 
     def _with_sizes(self, outputs: Sequence[Meta], sizes: Sequence[Any]) -> list[Meta]:
         """Results with the sizes that a run decides."""
@@ -428,6 +457,10 @@ def _amp_off() -> Iterator[None]:
         yield
     finally:
         ctx.set_amp(level, dtype, lists)
+
+
+def _shown(classes: Sequence[tuple]) -> str:
+    return ", ".join(f"{dtype.name} of rank {rank}" for dtype, rank in classes) or "none"
 
 
 def open_axes(metas: Sequence[Meta]) -> tuple:

@@ -14,6 +14,7 @@ from typing import Any
 
 from paddle.library.custom_op import CustomOpDef
 from paddle.library.registry import PYTHON_OP_REGISTRY
+from paddle.utils.cpp_extension.overlaps import copies_of, sharing
 from paddle.utils.cpp_extension.placement import rule
 from paddle.utils.cpp_extension.shapes import default_sources, dtypes_of, like, shapes_of
 from paddle.utils.cpp_extension.variables import Variable, attribute, count, flattened, grouped, variable
@@ -235,8 +236,8 @@ class CppOperator:
 
     def _called(self, *args: Any, **kwargs: Any) -> Any:
         bound = self.schema.bound(args, kwargs)
-        if self._writes_several and self._repeats(bound):
-            result = self._called_with_one_twice(bound)
+        if self._writes_several and (shared := self._shared(bound)):
+            result = self._called_with_shared_memory(bound, shared)
         else:
             result = self.operator(*bound)
         counts = self.counts(bound)
@@ -247,31 +248,32 @@ class CppOperator:
             results[j] = bound[i]
         return results[0] if len(results) == 1 else results
 
-    def _repeats(self, bound: Sequence[Any]) -> bool:
+    def _shared(self, bound: Sequence[Any]) -> list[Tensor]:
+        """Tensors to write to whose memory is that of others among them, too."""
         written = flattened([bound[i] for i in self.inplace.values()])
-        return len(set(map(id, written))) < len(written)
-
-    def _called_with_one_twice(self, bound: Sequence[Any]) -> Any:
-        """A call that writes to one tensor as two arguments, which a program has as two values."""
-        tensors = flattened(bound[: len(self.inputs)])
-        required = f"[{self.name}] requires different tensors to write to, got one twice,"
         if is_tracing():
-            raise DataUnknown(f"{required} in a program")
+            return [x for x in written if sum(x is y for y in written) > 1]
+        return sharing(written)
+
+    def _called_with_shared_memory(self, bound: Sequence[Any], shared: Sequence[Tensor]) -> Any:
+        """A call that writes to some memory as two arguments, which a program has as two values."""
+        tensors = flattened(bound[: len(self.inputs)])
+        if is_tracing():
+            raise DataUnknown(f"[{self.name}] requires different tensors to write to, got one twice, in a program")
         if self.operator.definition.backward is not None and python_nodes.wants_gradient(tuple(tensors)):
-            raise ValueError(f"{required} where a gradient is wanted")
+            raise ValueError(
+                f"[{self.name}] requires different tensors to write to where a gradient is wanted, got one twice, or "
+                "views that overlap"
+            )
         with no_grad_guard():
-            return self.compute(*bound, copies={})
+            return self.compute(*bound, copies=copies_of(self.name, shared))
 
 
 def _copied(x: Any, copies: dict[int, Tensor] | None) -> Any:
     if isinstance(x, Tensor):
         if isinstance(x, SymTensor):
             raise DataUnknown("a kernel in C++ reads data")
-        if copies is None:
-            return F.copy(x.detach())
-        if id(x) not in copies:
-            copies[id(x)] = F.copy(x.detach())
-        return copies[id(x)]
+        return F.copy(x.detach()) if copies is None or id(x) not in copies else copies[id(x)]
     return [_copied(item, copies) for item in x] if isinstance(x, (list, tuple)) else x
 
 

@@ -18,10 +18,14 @@ from umiak.core.context import is_tracing
 from umiak.core.extension import Declaration, Facts
 from umiak.ir.expr import NumberUnknown, Sym
 from umiak.ir.meta import Meta
-from umiak.ir.scope import get_scope
+from umiak.ir.scope import get_scope, symbols_of
+from umiak.ir.sym import evaluate
 
 # Sizes that symbols stand for: small, odd, large, so that a function with cases gives itself away.
 _PROBES = ((1, 1), (2, 3), (3, 2), (7, 5), (64, 48), (97, 1009), (1021, 89), (4099, 2053))
+
+# Those that symbols among attributes stand for, to see whether dtypes depend on them.
+_NUMBERS = (0, 1, 2, 3, 5, 6, 7, 9)
 
 
 def _replaced(x: Any, number: Callable[[Any], Any]) -> Any:
@@ -100,13 +104,65 @@ def learned_or_asked(
     scope = get_scope()
     if not is_tracing() and scope is not None and scope.of_plan:
         raise NumberUnknown(symbols[0], f"[{label}] its function of shapes requires numbers")
+    # A number that is no size is asked for as it is: it may choose an axis, or decide a rank.
+    sizes = [n for x in args if not _is_plain(x) for n in _symbols(x)]
+    leaves, known = set(symbols_of(sizes)), {id(n) for n in sizes}
+    values: dict[int, int] = {}
+    for n in _numbers_among(args):
+        if n.kind == "int" and id(n) not in known and (n.hinted or not leaves.issuperset(symbols_of(n))):
+            values[id(n)] = _fixed(label, n)
+    if values:
+        args = [_with_numbers(x, values) for x in args]
+        symbols = [n for n in symbols if id(n) not in values]
+        if not symbols:
+            return ask(args)
     return _learned(label, args, symbols, ask, leave)
 
 
+def _is_plain(x: Any) -> bool:
+    """Return whether no tensor is in an argument."""
+    return all(map(_is_plain, x)) if isinstance(x, (list, tuple)) else not isinstance(x, Meta)
+
+
 def dtypes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Any]:
-    """Dtypes that the library's function gives."""
-    fixed = _replaced(args, lambda n: 1 if type(n) is Sym else n)  # it sees no sizes
-    return declaration.dtypes(fixed) if _has_symbols(args) else _fixed_dtypes(declaration, _Arguments((tuple(args),)))
+    """Dtypes that the library's function gives. NumberUnknown where a number that is a symbol decides them."""
+    if not _has_symbols(args):
+        return _fixed_dtypes(declaration, _Arguments((tuple(args),)))
+    symbols = [n for n in _numbers_among(args) if n.kind == "int"]  # it sees no sizes
+
+    def asked(number: Callable[[Any], Any]) -> tuple[Any, ...]:
+        return tuple(declaration.dtypes(_replaced(args, number)))
+
+    first = asked(lambda n: (n.hint if n.hinted else 1) if type(n) is Sym else n)
+    if not symbols or all(_answers(asked, k) in (first, None) for k in _NUMBERS):
+        return first
+    values = {id(n): _fixed(declaration.label, n) for n in symbols}
+    return asked(lambda n: values.get(id(n), 1) if type(n) is Sym else n)
+
+
+def _answers(asked: Callable[..., Any], number: int) -> Any:
+    """What a function says to a number in place of each symbol; None where it refuses it."""
+    try:
+        return asked(lambda n: number if type(n) is Sym else n)
+    except Exception:
+        return None
+
+
+def _numbers_among(args: Sequence[Any]) -> Iterator[Sym]:
+    """The symbols among numbers, which are no sizes of tensors."""
+    for x in args:
+        if isinstance(x, (list, tuple)):
+            yield from _numbers_among(x)
+        elif type(x) is Sym:
+            yield x
+
+
+def _fixed(label: str, number: Sym) -> int:
+    """The number that a symbol stands for, as a fact that the trace guards. NumberUnknown where nobody knows it."""
+    hint = number.hint
+    if hint is None or not bool(number == hint):
+        raise NumberUnknown(number, f"[{label}] its functions of shapes and dtypes require a number")
+    return int(hint)
 
 
 def _with_numbers(x: Any, values: dict[int, int]) -> Any:
@@ -123,19 +179,25 @@ def _learned(
     """Sizes of results as expressions of symbols."""
     rows: list[list[int]] = []
     seen: list[Sequence[Sequence[int]]] = []
+    sizes = {id(n) for x in args if not _is_plain(x) for n in _symbols(x)}
+    numbers = [n for n in symbols if id(n) not in sizes and n.kind == "int"]  # which are computed of sizes
+    columns = list(symbols_of(symbols)) if numbers else symbols
     for together in (False, True):  # dims of two inputs may have to be equal
         rows, seen = [], []
         try:
             for k, (a, b) in enumerate(_PROBES):
-                row = [a if together else a + b * i + k * i * i for i in range(len(symbols))]
-                values = {id(s): n for s, n in zip(symbols, row, strict=True)}
+                row = [a if together else a + b * i + k * i * i for i in range(len(columns))]
+                values = {id(s): n for s, n in zip(columns, row, strict=True)}
+                if numbers:
+                    env = dict(zip(columns, row, strict=True))
+                    values.update((id(n), evaluate(n, env)) for n in symbols)
                 seen.append(ask(_with_numbers(tuple(args), values)))
                 rows.append(row[:1] if together else row)
             break
         except Exception:
             if together:
                 raise
-    known = symbols[: len(rows[0])]
+    known = columns[: len(rows[0])]
     if len({tuple(map(len, shapes)) for shapes in seen}) != 1:
         raise NumberUnknown(symbols[0], f"[{label}] the ranks that its function of shapes gives depend on sizes")
     return [

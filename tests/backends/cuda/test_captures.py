@@ -292,12 +292,38 @@ def test_other_threads_read_what_a_recording_uses(device, captured):
         y = x * 3.0
         for read in (x.numpy, x.tolist, lambda: x[::2].numpy(), lambda: np.from_dlpack(x.cpu())):
             found.append(elsewhere(read))
-        found.append(elsewhere(paddle.device.synchronize))
         return y
 
     graph = captured(work)
-    *read, refused = found
-    assert [np.asarray(a).tolist() for a in read] == [[2.0] * 3, [2.0] * 3, [2.0] * 2, [2.0] * 3]
-    assert isinstance(refused, CaptureError) and "that no other thread records" in str(refused)
+    assert [np.asarray(a).tolist() for a in found] == [[2.0] * 3, [2.0] * 3, [2.0] * 2, [2.0] * 3]
     graph.replay()
     assert graph.results.tolist() == [6.0] * 3
+
+
+def test_other_threads_wait_for_a_device_that_records(device, cuda, captured):
+    """They wait for what was handed in, before the recording and on other streams; the stream that records refuses."""
+    x, found = paddle.full([3], 2.0), {}
+
+    def others():
+        stream = paddle.device.Stream()
+        with paddle.device.stream_guard(stream):
+            y = x * 5.0
+            paddle.device.synchronize()
+            found["query"] = stream.query()
+            return y.tolist()
+
+    def work():
+        y = x * 3.0
+        recording = paddle.device.current_stream()
+        found["all"], found["others"] = elsewhere(paddle.device.synchronize), elsewhere(others)
+        found["stream"] = elsewhere(recording.synchronize)
+        return y * 1.0
+
+    for _ in range(2):
+        x * 7.0  # nobody waits for it before the recording
+        graph = captured(work)
+        assert found.pop("all") is None and found.pop("others") == [10.0] * 3 and found.pop("query")
+        refused = found.pop("stream")
+        assert isinstance(refused, CaptureError) and "that no other thread records" in str(refused)
+        graph.replay()
+        assert graph.results.tolist() == [6.0] * 3

@@ -760,3 +760,102 @@ PD_BUILD_GRAD_OP(test_shifted)
     .Inputs({"X", paddle::Optional("Shift"), "Scale", paddle::Grad("Out")})
     .Outputs({paddle::Grad("X"), paddle::Grad(paddle::Optional("Shift")), paddle::Grad("Scale")})
     .SetKernelFn(PD_KERNEL(ShiftedBackward));
+
+// Numbers that decide a rank and a dtype; sizes that decide a rank.
+
+std::vector<paddle::Tensor> TotalsForward(const paddle::Tensor& x, int keep) {
+  return {paddle::experimental::sum(x, {1}, x.dtype(), keep != 0)};
+}
+
+std::vector<paddle::Tensor> TotalsBackward(const paddle::Tensor& x, const paddle::Tensor& grad_out, int) {
+  return {paddle::experimental::expand(paddle::experimental::reshape(grad_out, {x.shape()[0], 1}), x.shape())};
+}
+
+std::vector<std::vector<int64_t>> TotalsShape(const std::vector<int64_t>& x, int keep) {
+  if (keep) return {{x[0], 1}};
+  return {{x[0]}};
+}
+
+PD_BUILD_OP(test_totals)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"keep: int"})
+    .SetKernelFn(PD_KERNEL(TotalsForward))
+    .SetInferShapeFn(PD_INFER_SHAPE(TotalsShape));
+
+PD_BUILD_GRAD_OP(test_totals)
+    .Inputs({"X", paddle::Grad("Out")})
+    .Outputs({paddle::Grad("X")})
+    .Attrs({"keep: int"})
+    .SetKernelFn(PD_KERNEL(TotalsBackward));
+
+paddle::DataType KindOf(int kind) {
+  return kind == 0 ? paddle::DataType::FLOAT32 : kind == 1 ? paddle::DataType::FLOAT64 : paddle::DataType::INT64;
+}
+
+std::vector<paddle::Tensor> Converted(const paddle::Tensor& x, int kind) {
+  return {paddle::experimental::cast(x, KindOf(kind))};
+}
+
+std::vector<paddle::DataType> ConvertedDtype(const paddle::DataType&, int kind) { return {KindOf(kind)}; }
+
+PD_BUILD_OP(test_converted)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"kind: int"})
+    .SetKernelFn(PD_KERNEL(Converted))
+    .SetInferDtypeFn(PD_INFER_DTYPE(ConvertedDtype));
+
+std::vector<int64_t> WithoutOnes(const std::vector<int64_t>& x) {
+  std::vector<int64_t> shape;
+  for (auto n : x) {
+    if (n != 1) shape.push_back(n);
+  }
+  return shape;
+}
+
+std::vector<paddle::Tensor> Squeezed(const paddle::Tensor& x) {
+  return {paddle::experimental::reshape(x, WithoutOnes(x.shape()))};
+}
+
+std::vector<std::vector<int64_t>> SqueezedShape(const std::vector<int64_t>& x) { return {WithoutOnes(x)}; }
+
+PD_BUILD_OP(test_squeezed)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(Squeezed))
+    .SetInferShapeFn(PD_INFER_SHAPE(SqueezedShape));
+
+// A number that chooses an axis: any other than those that are there would write out of bounds.
+
+std::vector<paddle::Tensor> DoubledAlong(const paddle::Tensor& x, int axis) {
+  return {paddle::experimental::concat({x, x}, axis)};
+}
+
+std::vector<std::vector<int64_t>> DoubledAlongShape(const std::vector<int64_t>& x, int axis) {
+  PD_CHECK(axis >= 0 && axis < static_cast<int>(x.size()), "an axis of x is required, got ", axis);
+  auto shape = x;
+  shape[axis] *= 2;
+  return {shape};
+}
+
+PD_BUILD_OP(test_doubled_along)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .Attrs({"axis: int"})
+    .SetKernelFn(PD_KERNEL(DoubledAlong))
+    .SetInferShapeFn(PD_INFER_SHAPE(DoubledAlongShape));
+
+// Two inputs that are written to, one element after the other.
+
+void Swapped(paddle::Tensor& a, paddle::Tensor& b) {
+  PD_DISPATCH_FLOATING_TYPES(a.dtype(), "test_swap_", ([&] {
+    for (int64_t i = 0; i < a.numel(); ++i) std::swap(a.data<data_t>()[i], b.data<data_t>()[i]);
+  }));
+}
+
+PD_BUILD_OP(test_swap_)
+    .Inputs({"A", "B"})
+    .Outputs({"OutA", "OutB"})
+    .SetInplaceMap({{"A", "OutA"}, {"B", "OutB"}})
+    .SetKernelFn(PD_KERNEL(Swapped));

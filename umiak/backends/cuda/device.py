@@ -88,11 +88,12 @@ class Capture:
     ``draws``: those of draws alone will be; None: not even those.
     ``addresses`` that the graph will use; ``storages`` of other streams' memory among them, which are pinned; ``keep``
     what has to live as long; ``pending`` what is to be done after each launch of the graph; ``launches`` of kernels of
-    the loop IR; ``others`` counts the work that is no nest; ``thread`` records.
+    the loop IR; ``others`` counts the work that is no nest; ``thread`` records; ``before``: the ticket of what the stream
+    got before.
     """
 
-    def __init__(self, settable: bool = False, draws: bool = False) -> None:
-        self.settable, self.thread = settable, threading.get_ident()
+    def __init__(self, before: int, settable: bool = False, draws: bool = False) -> None:
+        self.before, self.settable, self.thread = before, settable, threading.get_ident()
         self.draws: list[Draw] | None = [] if draws else None
         self.addresses: set[int] = set()
         self.storages: dict[int, Storage] = {}  # by id
@@ -397,6 +398,11 @@ class Device(QueueDriver):
 
     def synchronize(self, id: int, ticket: int) -> None:
         self.queue(id).wait(ticket)
+
+    def scheduled(self, id: int) -> int | None:
+        """What another thread records is not handed to the device: whoever waits for all of it does without."""
+        capture = self.queue(id).capture
+        return None if capture is None or capture.thread == threading.get_ident() else capture.before
 
     def after(self, id: int, event: Event) -> None:
         if self.queue(id).capture is not None:

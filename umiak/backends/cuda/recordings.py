@@ -69,8 +69,9 @@ class GraphSequence:
     def begin(self) -> None:
         """Record what the stream gets from now on."""
         with FINISHING:  # in which whoever asks the stream sets a mark on it, unless it is captured
+            self.queue.mark()  # none can be set while it records
             self.device.enter().stream_begin_capture(self.queue.handle)
-            self.queue.capture = Capture(self.settable, self.draws)
+            self.queue.capture = Capture(self.queue.stream.submitted, self.settable, self.draws)
         self.device.recording = self
 
     def end(self) -> Segment | None:
