@@ -243,6 +243,37 @@ def test_sizes_follow_numbers_and_tensors():
         assert captured(paddle.ones([n, 2]), k).tolist() == [n * k] * 2
 
 
+def test_gradients_that_branch_on_sizes_have_gradients_in_captured_functions():
+    """Plans know no sizes, so that ``backward`` runs over data there; what is differentiated further does, too."""
+
+    @paddle.library.custom_op("test::cube_times", mutates_args=())
+    def cube_times(x: Tensor, y: Tensor) -> Tensor:
+        return paddle.to_tensor(x.numpy() ** 3 * y.numpy())
+
+    def backward(ctx, g):
+        x, y = ctx.saved_tensor()
+        return (g, g) if x.shape[0] == 99 else (g * 3 * x**2 * y, g * x**3)
+
+    cube_times.register_fake(lambda x, y: paddle.empty_like(x))
+    cube_times.register_autograd(backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+
+    def orders(function):
+        x, y = (paddle.to_tensor(v, stop_gradient=False) for v in ([0.5, 0.25], [1.0, 2.0]))
+        found = [function(x, y) * function(y, x)]
+        for _ in range(3):
+            found += paddle.grad((found[-1] ** 2).sum(), x, create_graph=True)
+        found[-1].sum().backward()
+        return [v.numpy() for v in (*found, x.grad, y.grad)]
+
+    plain = orders(lambda x, y: x**3 * y)
+    for function in (
+        cube_times,
+        *(paddle.jit.to_static(lambda x, y: cube_times(x, y) * 1, full_graph=b) for b in (0, 1)),
+    ):
+        for got, wanted in zip(orders(function), plain, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=1e-4)
+
+
 def test_numbers_and_sizes_decide_ranks_dtypes_and_counts():
     @paddle.library.custom_op("test::total", mutates_args=())
     def total(x: Tensor, keep: int, wide: float = 0.0) -> Tensor:

@@ -78,7 +78,8 @@ def attach(
 
 class OperatorCall:
     """An operator that is called. A subclass has ``_general(values)``, for arguments of classes that were not seen
-    before, ``_varied(values)``, for calls that end in OtherClass, and ``_with_gradient(op, args, tensors, scalars)``."""
+    before, ``_varied(values)``, for calls that end in OtherClass, and ``_with_gradient(op, args, tensors, scalars)``.
+    """
 
     definition: Any
     _ways: dict[tuple, tuple[Any, Any]]

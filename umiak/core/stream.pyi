@@ -22,8 +22,8 @@ class QueueDriver(StreamDriver):
         is overridden, the host waits."""
 
     def scheduled(self, id: int) -> int | None:
-        """The last ticket that whoever waits for all of the place waits for: work of a stream that another thread records
-        into a graph is not handed to the device. None, unless it is overridden: all."""
+        """The last ticket that whoever waits for all of the place waits for: work of a stream that another thread
+        records into a graph is not handed to the device. None, unless it is overridden: all."""
 
     def failures(self, id: int) -> Sequence[tuple[str, BaseException]]:
         """Of the work that is done: what failed since this was last asked, as names of ops and their errors, oldest

@@ -36,7 +36,7 @@ NODE = "node"  # of a program: gives its results, and new values of what it writ
 CONSTANT = "constant"  # the same, through which no gradient flows
 CALL = "call"  # at once: writes into its operands; its gradient is the caller's business
 OPEN = "open"  # of a program: a node whose run decides sizes of its results, which are numbers from there on
-GRADIENT = "gradient"  # the gradients of operands, of operands, results and gradients of the results
+GRADIENT = "gradient"  # the gradients of operands, of operands, results and gradients of the results; and of these
 
 EVERY_DEVICE = ""
 
@@ -174,9 +174,9 @@ class CustomOp(Op):
     """A call of a user's operator: base of the classes that :func:`make` makes.
 
     ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for.
-    ``given`` is of gradients: how results were given back, and which of them have a gradient; of open nodes: for each
-    result the axes whose sizes its run decides. Those sizes stand behind the ints of the form. ``results`` has dtype
-    and rank of each result where the classes of operands do not decide them.
+    ``given`` is of gradients: how results were given back, and which of them have a gradient, for each order; of open
+    nodes: for each result the axes whose sizes its run decides. Those sizes stand behind the ints of the form.
+    ``results`` has dtype and rank of each result where the classes of operands do not decide them.
     """
 
     inputs = ("*xs",)
@@ -201,7 +201,7 @@ class CustomOp(Op):
         self.is_node = self.use in (NODE, CONSTANT, OPEN)
         self.tensors, self.n_ints, self.n_floats = counts(self.form)
         self.binds = (("ints", self.n_ints),) if self.use == OPEN else ()  # type: ignore[misc]
-        if self.use != NODE and not (self.use == OPEN and self.definition.backward is not None):
+        if self.use not in (NODE, GRADIENT) and not (self.use == OPEN and self.definition.backward is not None):
             self.vjp = None  # type: ignore[assignment, method-assign]
         schema = self.definition.schema
         # Where the operands of each argument begin, and the operands that are written to.
@@ -233,7 +233,8 @@ class CustomOp(Op):
         if any(m is None or m.weak is not None for m in metas):
             self.fail(TypeError, "tensors as operands", metas)
         if self.use == GRADIENT:
-            return tuple(Meta(tuple(m.shape), m.dtype) for m in metas[: self.tensors] if m.dtype.is_continuous)
+            before = metas[: len(metas) - sum(self.given[-1])] if len(self.given) > 2 else metas[: self.tensors]
+            return tuple(Meta(tuple(m.shape), m.dtype) for m in before if m.dtype.is_continuous)
         outputs = self._inferred(metas, ints[: self.n_ints], floats)
         if self.use == OPEN:
             outputs = self._with_sizes(outputs, ints[self.n_ints :])
@@ -397,19 +398,39 @@ class CustomOp(Op):
         ]
 
     def _gradients(self, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float]) -> tuple:
-        """``backward`` over data: what cannot be traced runs in this way."""
-        xs, rest = operands[: self.tensors], operands[self.tensors :]
-        kind, present = self.given
-        ys, present_grads = rest[: len(present)], iter(rest[len(present) :])
-        grads = [next(present_grads) if there else None for there in present]
-        outputs = run_backward(self.definition, self.form, self.arguments(xs, ints, floats), _as(kind, ys), grads)
-        return tuple(zeros(x) if g is None else g for x, g in zip(xs, outputs, strict=True) if x.dtype.is_continuous)
+        """``backward`` over data: what cannot be traced runs in this way. So do its gradients."""
+        if len(self.given) == 2:
+            return self._pulled(2, operands, ints, floats)
+        with _recorded():
+            return self._pulled(len(self.given), [_leaf(x) for x in operands], ints, floats)
+
+    def _pulled(self, depth: int, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float]) -> tuple:
+        if depth == 2:
+            xs, rest = operands[: self.tensors], operands[self.tensors :]
+            kind, present = self.given[:2]
+            ys, present_grads = rest[: len(present)], iter(rest[len(present) :])
+            grads = [next(present_grads) if there else None for there in present]
+            outputs = run_backward(self.definition, self.form, self.arguments(xs, ints, floats), _as(kind, ys), grads)
+            return tuple(
+                zeros(x) if g is None else g for x, g in zip(xs, outputs, strict=True) if x.dtype.is_continuous
+            )
+        present = self.given[depth - 1]
+        before, given = operands[: len(operands) - sum(present)], operands[len(operands) - sum(present) :]
+        results = [y for y, there in zip(self._pulled(depth - 1, before, ints, floats), present, strict=True) if there]
+        pairs = [(y, g) for y, g in zip(results, given, strict=True) if not y.stop_gradient]
+        xs = [x for x in before if x.dtype.is_continuous]
+        slopes = GRADIENTS([y for y, _ in pairs], xs, [g for _, g in pairs]) if pairs else [None] * len(xs)
+        return tuple(zeros(x) if g is None else g for x, g in zip(xs, slopes, strict=True))
 
     # --- rules
 
     def vjp(self, s: Any, *grads: Any) -> Any:
         definition = self.definition
         ints, floats = s.params.ints[: self.n_ints], s.params.floats
+        if self.use == GRADIENT:
+            op = type(self)(self.form, GRADIENT, (*self.given, tuple(g is not None for g in grads)))
+            rest = iter(eager.apply(op, (*s.inputs, *(g for g in grads if g is not None)), (ints, floats)))
+            return tuple(next(rest) if x.dtype.is_continuous else None for x in s.inputs)
         args = self.arguments(s.inputs, ints, floats)
         if definition.backward is None:
             return self._through(s, args, grads)
@@ -463,6 +484,16 @@ def _shown(classes: Sequence[tuple]) -> str:
     return ", ".join(f"{dtype.name} of rank {rank}" for dtype, rank in classes) or "none"
 
 
+@contextmanager
+def _recorded() -> Iterator[None]:
+    ctx = current()
+    former, ctx.grad_enabled = ctx.grad_enabled, True
+    try:
+        yield
+    finally:
+        ctx.grad_enabled = former
+
+
 def open_axes(metas: Sequence[Meta]) -> tuple:
     """For each result the axes whose sizes are -1; nothing where none is."""
     axes = tuple(tuple(d for d, n in enumerate(m.shape) if type(n) is int and n < 0) for m in metas)
@@ -479,9 +510,18 @@ def _as(kind: str, ys: Sequence[Any]) -> Any:
     return ys[0] if kind == "one" else list(ys) if kind == "list" else tuple(ys)
 
 
-def _unset(function: Callable[[], Any], inputs: tuple, grads: Sequence[Any]) -> tuple:
-    raise RuntimeError("gradients through functions require the engine, got umiak.ops alone. Import umiak")
+def _leaf(x: Tensor) -> Tensor:
+    x = x.detach()
+    x.stop_gradient = not x.dtype.is_continuous
+    return x
 
+
+def _unset(function: Any, inputs: Any, grads: Sequence[Any]) -> tuple:
+    raise RuntimeError("gradients of functions require the engine, got umiak.ops alone. Import umiak")
+
+
+# Gradients of recorded tensors, None of those that have none: (results, operands, gradients of the results). Likewise.
+GRADIENTS: Callable[..., Any] = _unset
 
 # Gradients through the operations of a function: (function, inputs, gradients of its results). The layer above sets it.
 THROUGH: Callable[..., tuple] = _unset

@@ -88,8 +88,8 @@ class Capture:
     ``draws``: those of draws alone will be; None: not even those.
     ``addresses`` that the graph will use; ``storages`` of other streams' memory among them, which are pinned; ``keep``
     what has to live as long; ``pending`` what is to be done after each launch of the graph; ``launches`` of kernels of
-    the loop IR; ``others`` counts the work that is no nest; ``thread`` records; ``before``: the ticket of what the stream
-    got before.
+    the loop IR; ``others`` counts the work that is no nest; ``thread`` records; ``before``: the ticket of what the
+    stream got before.
     """
 
     def __init__(self, before: int, settable: bool = False, draws: bool = False) -> None:
