@@ -13,6 +13,7 @@ from paddle.static.formats.graph import TensorType
 from paddle.static.formats.legacy import program
 from paddle.static.formats.legacy.translate import read_pdmodel
 from tests.support.legacy_calls import Inputs, operator, result
+from umiak.ir.serialise import FormatError
 
 
 def drawn(*shape: int, seed: int = 0) -> np.ndarray:
@@ -120,6 +121,9 @@ FIRST: dict[str, Case] = {
         "matmul", {"X": X, "Y": X}, {"transpose_X": False, "transpose_Y": True, "alpha": 0.5}, X @ X.T * 0.5,
     ),
     "share_buffer": ("share_buffer", {"X": X}, {}, X),
+    "leaky_relu, above 1": ("leaky_relu", {"X": X}, {"alpha": 2.0}, np.maximum(X, 2 * X)),
+    "c_split of one": ("c_split", {"X": X}, {"nranks": 1}, X),
+    "c_sync_calc_stream": ("c_sync_calc_stream", {"X": X}, {}, X),
     "multiplex": ("multiplex", {"X": [X, X + 10], "Ids": J.astype("int32")}, {}, [X[0] + 10, X[1]]),
 }  # fmt: skip
 
@@ -201,14 +205,50 @@ FUSED["quantize"] = (
 FUSED["quantize, unsigned"] = "quantize", {"Input": X}, {"Scale": 20.0, "Shift": 50.0}, np.round(X * 20 + 50)
 FUSED["dequantize"] = "dequantize", {"Input": N.astype("uint8")}, {"Scale": 4.0, "Shift": 1.0}, (N - 1.0) / 4
 
+
+def attended(q: np.ndarray, k: np.ndarray, v: np.ndarray, mask: np.ndarray | float = 0.0) -> np.ndarray:
+    """Attention over [batch, heads, steps, size]."""
+    return softmax(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]) + mask) @ v
+
+
+HEADS = drawn(2, 3, 4, 5)
+CACHE = drawn(2, 2, 3, 6, 4)  # keys and values of 2 samples, 3 heads, 6 steps
+NEW = drawn(2, 3, 3, 4)  # query, key and value of one step
+STEPS = np.concatenate([CACHE[:, :, :, :2], NEW[:, 1:].swapaxes(0, 1)[:, :, :, None]], 3)  # behind 2 steps of the past
+
+SERVED: dict[str, Case] = {
+    "rms_norm": (
+        "rms_norm", {"x": P, "residual": P, "norm_weight": S}, {"epsilon": 1e-5, "begin_norm_axis": 1},
+        2 * P / np.sqrt(((2 * P) ** 2).mean(1, keepdims=True) + 1e-5) * S,
+    ),
+    "memory_efficient_attention": (
+        "memory_efficient_attention", {"query": HEADS, "key": HEADS, "value": HEADS}, {"scale": -1.0, "is_test": True},
+        attended(*[HEADS.swapaxes(1, 2)] * 3).swapaxes(1, 2),
+    ),
+    "variable_length_memory_efficient_attention": (
+        "variable_length_memory_efficient_attention",
+        {"query": HEADS, "key": HEADS, "value": HEADS, "seq_lens": np.array([[4], [4]], "int32"),
+         "kv_seq_lens": np.array([[2], [4]], "int32")}, {"scale": float(5**-0.5), "causal": False},
+        attended(HEADS, HEADS, HEADS, np.where(np.arange(4) < np.array([2, 4]).reshape(2, 1, 1, 1), 0, -1e9)),
+    ),
+    "masked_multihead_attention": (
+        "masked_multihead_attention",
+        {"x": NEW.reshape(2, 36), "cache_kv": CACHE, "src_mask": np.zeros((2, 1, 1, 3), "float32")}, {},
+        attended(NEW[:, 0, :, None], *STEPS).reshape(2, 12),
+    ),
+    "view_shape": ("view_shape", {"input": X}, {"dims": [3, 2]}, X.reshape(3, 2)),
+}  # fmt: skip
+
 OUTPUTS = {
+    **dict.fromkeys([kind for kind, *_ in SERVED.values()], "out"),
+    "memory_efficient_attention": "output",
     "quantize": "Output",
     "dequantize": "Output",
     "conv2d": "Output",
     "conv2d_fusion": "Output",
     "top_k": "Out Indices",
 }
-CASES = {**OLDER, **FIRST, **FUSED}
+CASES = {**OLDER, **FIRST, **FUSED, **SERVED}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -224,6 +264,21 @@ def test_a_file_has_nothing_of_an_operator_that_is_not_said() -> None:
     o = program.Operator("softplus", {"X": ["x"]}, {"Out": ["y"]})
     (block,) = program.read(program.write(program.LegacyProgram([program.LegacyBlock(-1, {}, [o])]))).blocks
     assert block.operators[0].attributes == {}
+
+
+def test_operators_of_no_use_in_inference_are_named_with_reasons() -> None:
+    kinds = "adam", "c_allreduce_sum", "read_file", "py_func", "relu_grad", "of_nobody"
+    block = program.LegacyBlock(-1, {}, [program.Operator(k, {}, {}) for k in kinds])
+    with pytest.raises(FormatError) as error:
+        read_pdmodel(program.write(program.LegacyProgram([block])))
+    text = str(error.value)
+    assert "adam (of training), c_allreduce_sum (of several processes), of_nobody, py_func (calls Python" in text
+    assert "read_file (of files and readers), relu_grad (of training)" in text
+
+
+def test_parts_of_several_processes_are_refused() -> None:
+    with pytest.raises(FormatError, match="a program of one process is required, got one of 2"):
+        result("c_concat", {"X": X}, nranks=2)
 
 
 def test_a_branch_that_is_needed_twice_has_all_of_its_conditions() -> None:

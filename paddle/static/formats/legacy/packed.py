@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 OFFSETS = TensorType("int64", (-1,))
 
 
+_BY_ROW = frozenset(
+    """
+    assign cast concat dropout elementwise_add elementwise_div elementwise_mul elementwise_sub fc lookup_table
+    lookup_table_v2 mul relu scale sigmoid softmax tanh
+""".split()
+)
+
+
 class _Fed(NamedTuple):
     """Offsets that an input has: its name, and the number of levels."""
 
@@ -80,8 +88,8 @@ class Packed:
             self._known[y] = self._known[x]
 
     def follow(self, o: Operator) -> None:
-        """Let results that the file declares as sequences, and that were given none, have those of an operand: the
-        first that has any.
+        """Let results that were given none have the sequences of an operand, the first that has any: those that the
+        file declares as sequences, and of some operators all, since it does not where data decide about the operand.
         """
         t = self._translator
         numbers = [t.values.get(n) for names in o.inputs.values() for n in names]
@@ -90,7 +98,8 @@ class Packed:
             return
         for name in (n for names in o.outputs.values() for n in names):
             n, v = t.values.get(name), t.variable(name)
-            if isinstance(n, int) and n not in self._known and v is not None and v.levels > 0:
+            declared = v is not None and v.levels > 0
+            if isinstance(n, int) and n not in self._known and (declared or o.type in _BY_ROW):
                 self.share(first, n)
 
     def _input(self, name: str) -> int:

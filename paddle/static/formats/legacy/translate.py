@@ -40,6 +40,7 @@ from paddle.static.formats.legacy.program import (
     Variable,
     read,
 )
+from paddle.static.formats.legacy.refused import described
 from paddle.static.formats.legacy.table import TABLE, UNSET, Operand, Renamed, Row, unknown
 from paddle.static.formats.parameters import ELEMENTS
 from umiak.ir.serialise import FormatError
@@ -70,7 +71,7 @@ def read_pdmodel(data: bytes) -> Module:
 def module_of(program: LegacyProgram) -> Module:
     """The module of an older program."""
     if missing := unknown(o.type for o in program.walk()):
-        raise FormatError(f"operators that are known here are required, got {', '.join(missing)}")
+        raise FormatError(f"operators that are known here are required, got {described(missing)}")
     return Translator(program).module()
 
 

@@ -23,5 +23,6 @@ from paddle.static.formats.operators import (
     search,
     sequence_cells,
     sequences,
+    serving,
     signals,
 )

@@ -11,7 +11,6 @@ gumbel_softmax: gumbel_softmax(X; axis~-1 hard~False temperature~1.0) -> Out
 hard_shrink: hardshrink(X; threshold~0.5) -> Out
 hard_sigmoid: hardsigmoid(X; offset~0.5 slope~0.2) -> Out
 hard_swish: hardswish(X) -> Out
-leaky_relu: leaky_relu(X; negative_slope=alpha~0.02) -> Out
 log_softmax: log_softmax(X; axis~-1) -> Out
 logsigmoid: logsigmoid(X) -> Out
 maxout: maxout(X; axis~1 groups) -> Out

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from paddle.static.formats.graph import Attribute
 from paddle.static.formats.legacy.program import Operator
 from paddle.static.formats.legacy.table import rows, rule
+from umiak.ir.serialise import FormatError
 
 if TYPE_CHECKING:
     from paddle.static.formats.legacy.translate import Translator
@@ -34,6 +35,34 @@ polygon_box_transform: polygon_box_transform(Input) -> Output
 box_decoder_and_assign: box_decoder_and_assign(PriorBox, PriorBoxVar?, TargetBox, BoxScore; box_clip) ->
     DecodeBox OutputAssignBox
 """)
+
+
+@rule("leaky_relu")
+def _leaky_relu(t: Translator, o: Operator) -> None:
+    """Its first version, of before 2.0, was the larger one of both lines, which is another function above a slope of 1."""
+    version = t.program.versions.get("leaky_relu")
+    first = 0 < t.program.version < 2_000_000 if version is None else version == 0
+    x, slope = t.input(o, "X"), float(o.get("alpha", 0.02))
+    if first and slope > 1:
+        scale = {"bias": 0.0, "bias_after_scale": True}
+        t.finish(o, "Out", t.call("maximum", x, t.call("scale", x, t.scalar(slope), like=x, **scale)))
+    else:
+        t.finish(o, "Out", t.call("leaky_relu", x, negative_slope=slope))
+
+
+@rule("nop", "c_sync_calc_stream", "c_sync_comm_stream", "c_wait_comm", "c_wait_compute", "delete_var")
+def _nothing(t: Translator, o: Operator) -> None:
+    """What waits, or gives memory back, leaves values as they are."""
+    for x, y in zip(o.inputs.get("X", ()), o.outputs.get("Out", ()), strict=False):
+        t.values[y] = t.value(x)
+
+
+@rule("c_concat", "c_split")
+def _parts(t: Translator, o: Operator) -> None:
+    """Parts of all processes, which are the whole of one."""
+    if o.get("nranks", 1) != 1:
+        raise FormatError(f"a program of one process is required, got one of {o.get('nranks', 1)}")
+    t.finish(o, "Out", t.call("assign", t.input(o, "X")))
 
 
 @rule("cross_entropy2")
