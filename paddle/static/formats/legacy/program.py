@@ -210,7 +210,9 @@ def _variable(message: Mapping[str, Any]) -> Variable:
     tensor = of["selected_rows"] if of["type"] == SELECTED_ROWS else (levelled or {}).get("tensor")
     flags = [bool(message[k]) for k in ("persistable", "is_parameter", "stop_gradient", "need_check_feed")]
     levels = max((levelled or {}).get("lod_level") or 0, 0)
-    return Variable(message["name"], of["type"], _tensor_type(message["name"], tensor), *flags, levels=levels)
+    made = Variable(message["name"], of["type"], _tensor_type(message["name"], tensor), *flags)
+    made.levels = levels
+    return made
 
 
 def _tensor_type(name: str, message: Mapping[str, Any] | None) -> TensorType | None:

@@ -39,7 +39,7 @@ box_decoder_and_assign: box_decoder_and_assign(PriorBox, PriorBoxVar?, TargetBox
 
 @rule("leaky_relu")
 def _leaky_relu(t: Translator, o: Operator) -> None:
-    """Its first version, of before 2.0, was the larger one of both lines, which is another function above a slope of 1."""
+    """Its first version, of before 2.0, was the larger one of both lines: above a slope of 1 another function."""
     version = t.program.versions.get("leaky_relu")
     first = 0 < t.program.version < 2_000_000 if version is None else version == 0
     x, slope = t.input(o, "X"), float(o.get("alpha", 0.02))

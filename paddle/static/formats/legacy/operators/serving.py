@@ -3,8 +3,8 @@
 from paddle.static.formats.legacy.table import rows
 
 rows("""
-rms_norm: fused_rms_norm_quant(x, bias?, residual?, norm_weight, norm_bias?; epsilon begin_norm_axis quant_scale~-1.0) ->
-    out residual_out _
+rms_norm: fused_rms_norm_quant(x, bias?, residual?, norm_weight, norm_bias?; epsilon begin_norm_axis
+    quant_scale~-1.0) -> out residual_out _
 memory_efficient_attention: memory_efficient_attention(query, key, value, bias?; causal~False dropout_p~0.0 scale~-1.0
     is_test~True) -> output logsumexp seed_and_offset
 variable_length_memory_efficient_attention: variable_length_memory_efficient_attention(query, key, value, seq_lens,
