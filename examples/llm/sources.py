@@ -35,7 +35,7 @@ class Files:
         try:
             self.stored = {stored.block.key: stored for stored in open_folder(str(folder)).stored}
         except (CheckpointError, OSError) as error:
-            raise BadModel(folder, "whole safetensors files", str(error)) from None
+            raise BadModel(folder, "whole safetensors files", str(error).replace(f"{folder}/", "")) from None
 
     def check(self, name: str, shape: list[int]) -> None:
         """Refuse a tensor that is missing or other than this."""
