@@ -198,6 +198,7 @@ REFUSED = [
     (TypeError, lambda: quant.weight_quantize(paddle.ones([16, 16], "float64"))),
     (ValueError, lambda: quant.weight_quantize(paddle.ones([64, 31]))),
     (ValueError, lambda: quant.weight_quantize(paddle.ones([64]))),
+    (ValueError, lambda: quant.weight_quantize(paddle.ones([0, 16]))),
     (ValueError, lambda: quant.weight_quantize(paddle.ones([64, 32]), "int2")),
     (ValueError, lambda: quant.weight_quantize(paddle.ones([64, 32]), arch=60)),
     (ValueError, lambda: quant.weight_quantize(paddle.ones([64, 32]), group_size=128)),

@@ -85,6 +85,8 @@ def weight_quantize(
     if _floating(op, "x", x).ndim != 2 or x.shape[0] % 16 or x.shape[1] % 16:
         raise op_error(ValueError, op, "a matrix whose sizes are multiples of 16", x.shape)
     inputs, outputs = x.shape
+    if not inputs:
+        raise op_error(ValueError, op, "inputs, of which scales are the largest magnitudes", x.shape)
     size = inputs if group_size == -1 else group_size
     if inputs % size:
         raise op_error(ValueError, op, f"inputs divisible by the group size {size}", inputs)
