@@ -35,6 +35,7 @@ _OTHERS: dict[str, dict[str, str]] = {
         "relu": "paddle.nn.functional",
     },
     "paddle.cuda": {"ExternalStream": "paddle.compat._torch_cuda"},
+    "paddle.distributed": {"ProcessGroup": "paddle.distributed.communication.group:Group"},
     "paddle.version": dict.fromkeys(
         ("__version__", "cuda", "debug", "git_version", "hip", "xpu"), "paddle.compat._torch_version"
     ),
@@ -49,6 +50,7 @@ _OTHERS: dict[str, dict[str, str]] = {
 }
 # Modules that only PyTorch has.
 _ADDED = {
+    "torch._C": "paddle.compat._torch_internals",
     "torch.compiler": "paddle.compat._torch_compiler",
     "torch.torch_version": "paddle.compat._torch_version",
     "torch.utils._pytree": "paddle.compat._torch_pytree",

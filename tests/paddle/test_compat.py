@@ -398,6 +398,11 @@ def test_names_that_packages_for_pytorch_use_when_they_are_imported():
             assert inside(x).tolist() == [4.0, 8.0]
         with pytest.raises(ValueError, match="takes streams of other libraries"):
             found.cuda.ExternalStream(77777, "cpu")
+        assert found.distributed.ProcessGroup is type(paddle.distributed.new_group([0]))
+        assert found._C._GLIBCXX_USE_CXX11_ABI is True
+        if not paddle.cuda.is_available():
+            with pytest.raises(ValueError, match="gpu"):
+                found._C._cuda_getCurrentRawStream(0)
 
 
 def test_it_is_disabled_as_often_as_it_was_enabled():

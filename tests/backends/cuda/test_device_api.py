@@ -77,6 +77,10 @@ def test_streams_and_events(device):
 def test_handles_of_streams_are_the_drivers(device, cuda):
     handles = {paddle.device.cuda.create_stream(0).cuda_stream, paddle.cuda.current_stream().cuda_stream}
     assert len(handles) == 2 and handles <= set(cuda.driver.streams)
+    with paddle.use_compat_guard(scope=__name__):
+        import torch as ours
+
+        assert ours._C._cuda_getCurrentRawStream(0) == paddle.cuda.current_stream().cuda_stream
     with pytest.raises(AttributeError, match=r"\[cuda_stream\] requires a stream of a CUDA device, got one of cpu"):
         paddle.device.Stream("cpu").cuda_stream  # noqa: B018
 
