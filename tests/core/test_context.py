@@ -419,6 +419,7 @@ for _reason, _names in {
         "umiak.compiler.dump:_printed umiak.compiler.dump:_written umiak.compiler.statistics:_kernels "
         "umiak.compiler.statistics:_launches umiak.compiler.statistics:_spent umiak.runtime.roofline:_measured"
     ),
+    "the thread whose calls launch nothing, for the time of one call": "umiak.core.launches:REHEARSES",
     "who times launches, which is asked for the whole process": (
         "umiak.core.launches:LONG_LAUNCH umiak.core.launches:TIMER umiak.compiler.statistics:_timers "
         "umiak.compiler.statistics:_flagged"

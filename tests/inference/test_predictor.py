@@ -16,6 +16,7 @@ from paddle import inference, nn
 from paddle.inference.loading import files_of
 from paddle.inference.preparing import Prepared
 from tests.support import inference_nets
+from umiak.compiler import statistics
 from umiak.runtime import parallel
 
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
@@ -534,3 +535,71 @@ def test_the_first_run_touches_no_new_memory(tmp_path):
     predictor.run()
     pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
     assert pages * resource.getpagesize() < width * side * side * 4 / 4
+
+
+def test_first_calls_at_other_sizes_are_launches_already(saved, config):
+    """No kernel is made for them, but variants for few and many rows; later calls give the same bits."""
+    net, _ = saved("linear")
+    predictor = inference.create_predictor(config("linear"))
+    executor = predictor._run.executor
+    outputs(predictor, net.arrays(0, 2))
+    lowered = executor._lowered.copy()
+    for size in range(3, 33):
+        if size == 20:
+            variants = {name: dict(kernel.counts) for name, kernel in statistics.kernels().items()}
+        lists = executor.binding().frozen()
+        got = outputs(predictor, net.arrays(0, size))
+        same(got, net.expected(net.arrays(0, size)))
+        kept = executor.binding().frozen()
+        assert kept == [lists[0], *lists][: len(kept)]  # one of this size, in front
+        assert len(kept) <= 8
+        again = outputs(predictor, net.arrays(0, size))
+        assert executor.binding().frozen() == kept
+        assert all(np.array_equal(x, y) for x, y in zip(got, again, strict=True))
+    assert executor._lowered == lowered
+    assert {name: dict(kernel.counts) for name, kernel in statistics.kernels().items()} == variants
+    largest = executor.shrink()
+    outputs(predictor, net.arrays(0, 32))
+    outputs(predictor, net.arrays(0, 32))
+    assert largest <= 2 * executor.shrink()  # not as much again for each size
+
+
+def test_calls_at_other_sizes_that_fail_say_so_and_spoil_nothing(tmp_path):
+    """Whether an index is in range is seen by the kernel alone, which is not asked before sizes are known."""
+    net = inference_nets.Net(
+        [("x", [None, 4], "float32"), ("i", [None], "int64")], lambda x, i: paddle.gather(x, i, 0) * 2.0
+    )
+    predictor = inference.create_predictor(inference.Config(*files_of(str(inference_nets.save(net, tmp_path / "net")))))
+
+    def run(rows, index):
+        x = np.arange(rows * 4, dtype="float32").reshape(rows, 4)
+        (y,) = predictor.run([paddle.to_tensor(x), paddle.to_tensor(np.array(index, "int64"))])
+        assert np.array_equal(y.numpy(), x[index] * 2)
+
+    run(3, [0, 2])
+    run(3, [1, 2])
+    for rows in (5, 6):
+        with pytest.raises(IndexError, match="gather"):
+            run(rows, [0, rows, 1])
+        run(rows, [0, rows - 1, 1])
+
+
+def test_first_calls_at_smaller_sizes_touch_no_new_memory(tmp_path):
+    """Values inside lie where those of larger ones lay."""
+    width, side = 16, 256
+    net = nn.Sequential(
+        nn.Conv2D(3, width, 1), nn.BatchNorm2D(width), nn.Hardswish(),
+        nn.Conv2D(width, width, 1), nn.BatchNorm2D(width), nn.Hardswish(), nn.AdaptiveAvgPool2D(1), nn.Flatten(),
+    )  # fmt: skip
+    net.eval()
+    prefix = str(tmp_path / "net")
+    paddle.jit.save(net, prefix, [paddle.static.InputSpec([None, 3, None, None], "float32", "x")])
+    settings = inference.Config(prefix + ".json", prefix + ".pdiparams")
+    settings.set_trt_dynamic_shape_info({"x": [1, 3, 8, 8]}, {"x": [1, 3, side, side]}, {"x": [1, 3, side, side]})
+    predictor = inference.create_predictor(settings)
+    for less in (16, 32, 48):
+        predictor.get_input_handle("x").copy_from_cpu(np.ones([1, 3, side - less, side], "float32"))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        predictor.run()
+        pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        assert pages * resource.getpagesize() < width * side * side * 4 / 4

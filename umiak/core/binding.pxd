@@ -4,6 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from umiak.core.call_program cimport CallProgram
 from umiak.core.context cimport EngineContext
+from umiak.core.frozen cimport Scratch
 from umiak.core.place cimport PLACE_COUNT
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.tensor cimport Tensor
@@ -32,7 +33,9 @@ cdef class Lowering:
     cdef int count
     cdef ScalarProgram conditions          # over all symbols; None where this way always stands for the program
     cdef list frozen           # as lists of launches, for some sizes; None where that is not tried
+    cdef Scratch scratch       # their memory
     cdef int tried             # how often it was
+    cdef int unforeseen        # how often it could not be said without a run what sizes give
     cdef bint ran
 
 cdef class Table:

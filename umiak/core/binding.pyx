@@ -17,7 +17,7 @@ cimport cython
 from umiak.core.call_program cimport CallProgram
 from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, context_pointer
 from umiak.core.dispatch cimport detached_copy
-from umiak.core.frozen cimport Frozen, freeze
+from umiak.core.frozen cimport Frozen, Scratch, freeze
 from umiak.core.launches cimport timed
 from umiak.core.layout cimport byte_range
 from umiak.core.place cimport PLACE_COUNT, Place
@@ -34,7 +34,7 @@ from umiak.core.inplace import assign
 from umiak.core.inplace cimport take_memory
 
 cdef enum:
-    MOST_FROZEN = 4            # sizes that a program is recorded for
+    MOST_FROZEN = 8            # sizes that a program is recorded for
     MOST_TRIALS = 12
     MOST_SCRATCH = 4 << 20     # beyond it kernels are long, and memory should not be kept between runs
 
@@ -50,6 +50,7 @@ cdef class Lowering:
         self.at = int_array(at)
         self.count = len(at)
         self.conditions = conditions
+        self.scratch = Scratch.__new__(Scratch)
 
     def __dealloc__(self):
         free(self.at)
@@ -241,19 +242,13 @@ cdef class Binding:
     def shrink(self):
         """Let go of the memory of all forms that no run is in; the bytes."""
         cdef Lowering l
-        cdef Frozen one
-        cdef list kept
         cdef int64_t freed = 0
         for l in self.fused:
-            if l is not None and l.frozen is not None:
-                kept = []
-                for one in l.frozen:
-                    if one.busy:
-                        kept.append(one)
-                    else:
-                        freed += one.scratch_size
-                l.frozen = kept
-                l.tried = 0
+            if l is not None and l.frozen is not None and not l.scratch.busy:
+                freed += l.scratch.size
+                l.scratch = Scratch.__new__(Scratch)
+                l.frozen = []
+                l.tried = l.unforeseen = 0
         return freed
 
     cdef list forms(self):
@@ -468,10 +463,19 @@ cdef class Binding:
             for frozen in l.frozen:
                 if frozen.run(f.inputs, f.words, f.scratch, donation, f.outs, self.stamp):
                     return 1
+            if self.arena > MOST_SCRATCH and l.frozen and donation == NULL and not self.n_targets and l.unforeseen < MOST_TRIALS \
+                    and not l.scratch.busy and not timed():
+                # Memory that is at hand in place of new pages for each value, of which the system clears every byte.
+                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_registers, NULL, self.targets, 0, self.given_inputs, f.outs,
+                                self.arena, l.scratch, True)
+                if frozen is not None and frozen.run(f.inputs, f.words, f.scratch, NULL, f.outs, self.stamp):
+                    l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
+                    return 1
+                l.unforeseen += 1
             if l.ran and l.tried < MOST_TRIALS and not timed():
                 l.tried += 1
                 frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_registers, donation, self.targets, self.n_targets, self.given_inputs,
-                                f.outs, self.arena)
+                                f.outs, self.arena, l.scratch, False)
                 if frozen is not None:
                     l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
                 elif not l.frozen:

@@ -141,6 +141,7 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
                         return run_view(plan, xs, n, params, np, sig, flags)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
             j = (j + 1) & (op.capacity - 1)
+    refuse_rehearsal(op)
     plan = miss(op, xs, n, descs, params, sig, modes, h)
     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>context_pointer())
 
@@ -501,6 +502,7 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     ctx.inner_place = plan.place
     try:
         if plan.kind == PLAN_PYTHON:
+            refuse_rehearsal(plan.op)
             results = plan.kernel(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
             return results if isinstance(results, tuple) else (results,)
         if n > INLINE_X:

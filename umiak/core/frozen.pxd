@@ -20,6 +20,14 @@ cdef struct Copied:            # a value that an input gets in the end
     int target
     int64_t nbytes
 
+cdef class Scratch:
+    """Memory for values inside, of which one run at a time makes use."""
+    cdef void* memory
+    cdef char* data
+    cdef int64_t size
+    cdef bint busy
+    cdef int reserve(self, int64_t size) except -1
+
 cdef class Frozen:
     cdef CallProgram program
     cdef list plans            # by launch
@@ -42,10 +50,9 @@ cdef class Frozen:
     cdef list new_tensors      # (dtype, place, shape, root) of new tensors
     cdef list outputs          # by output: None, an int for a new tensor, or (tensor, shape, strides, offset) for a view of one
     cdef int64_t work
-    cdef bint busy
-    cdef char* scratch
-    cdef int64_t scratch_size
-    cdef void* room            # where scratch, pointers and numbers of a run are
+    cdef Scratch scratch       # that of all sizes of a program
+    cdef char* located         # where it was when `ptrs` were filled
+    cdef void* room            # where pointers and numbers of a run are
     cdef char** bases
     cdef void** ptrs           # of all launches
     cdef uint64_t* words
@@ -68,11 +75,11 @@ cdef class Frozen:
     cdef bint take(self, PyObject* t, int i) noexcept
     cdef int locate(self, PyObject** inputs, list new_tensors, const int* roots, const int* pointers) noexcept
     cdef int play(self, int64_t stream, int* at) noexcept nogil
-    cdef int make_room(self, int64_t scratch) except -1
+    cdef int make_room(self) except -1
     cdef int divide(self) except -1
     cdef list accesses(self)
     cdef bint alike(self, int at) except -1
     cdef int fail(self, int at, int code, int64_t stream) except -1
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
-                   const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most)
+                   const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most, Scratch scratch, bint rehearsed)

@@ -10,7 +10,7 @@ from cpython.bytearray cimport PyByteArray_AS_STRING, PyByteArray_FromStringAndS
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Clear, PyErr_Occurred
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
@@ -31,6 +31,22 @@ from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
 from umiak.core.branches import grouped
+
+cdef extern from *:
+    """
+    #include <stdlib.h>
+    #include <sys/mman.h>
+    #define UMIAK_LARGE_PAGE ((size_t)1 << 21)
+    static void *umiak_scratch(size_t n) {
+        void *p = 0;
+        if (posix_memalign(&p, n < UMIAK_LARGE_PAGE ? 64 : UMIAK_LARGE_PAGE, n)) return 0;
+    #ifdef MADV_HUGEPAGE
+        if (n >= UMIAK_LARGE_PAGE) madvise(p, n & -UMIAK_LARGE_PAGE, MADV_HUGEPAGE);     /* a refusal is fine */
+    #endif
+        return p;
+    }
+    """
+    void* umiak_scratch(size_t n) nogil
 
 # What a launch on one thread is to one on all: see `install`.
 APART, SAME, TO_BE_SEEN = range(3)
@@ -60,6 +76,26 @@ cdef uint32_t SEEN = ~<uint32_t>K_NEEDS_GRAD
 cdef inline int place_of(EngineContext ctx):
     """Return the place where calls without tensors run."""
     return ctx.inner_place if ctx.inner_place >= 0 else (<Place>ctx.state.place).index
+
+
+@cython.final
+cdef class Scratch:
+    def __dealloc__(self):
+        free(self.memory)
+
+    cdef int reserve(self, int64_t size) except -1:
+        """Have memory of a size at least; what was in it is gone. Not while a run is in it, but for that run at its end."""
+        cdef void* memory
+        if size <= self.size and self.memory != NULL:
+            return 0
+        memory = umiak_scratch(size + 64)
+        if memory == NULL:
+            raise MemoryError()
+        free(self.memory)
+        self.memory = memory
+        self.data = <char*>memory
+        self.size = size
+        return 0
 
 
 @cython.final
@@ -95,14 +131,14 @@ cdef class Frozen:
         cdef Tensor t
         cdef list new_tensors
         cdef int i, k, at = 0, code
-        if self.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or place_of(ctx) != self.place:
+        if self.scratch.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or place_of(ctx) != self.place:
             return 0
         for i in range(self.n_sizes):
             if sizes[i] != self.sizes[i]:
                 return 0
         if self.donation is not None and (donation == NULL or memcmp(donation, PyBytes_AS_STRING(self.donation), self.n_inputs) != 0):
             return 0
-        if self.stamp != stamp:
+        if self.stamp != stamp or self.located != self.scratch.data:
             self.stamp = -1
             for i in range(self.n_inputs):
                 if not self.take(inputs[i], i):
@@ -122,12 +158,13 @@ cdef class Frozen:
         for i in range(self.n_guards):
             if self.regs[self.guards[i]] != self.guarded[i]:
                 return 0
-        self.busy = True
+        self.scratch.busy = True
         try:
             new_tensors = [tensor_like(<tuple>x, ctx) for x in self.new_tensors]
             if self.stamp != stamp:
                 self.locate(inputs, new_tensors, self.all_roots, self.all_pointers)
                 self.stamp = stamp
+                self.located = self.scratch.data
             else:
                 self.locate(inputs, new_tensors, self.moving, self.moved)
             if self.branches is None and self.work < NOGIL_ELEMENTS:
@@ -148,7 +185,7 @@ cdef class Frozen:
                 except MemoryError:
                     self.branches = None                 # what needs more memory is no faster way
         finally:
-            self.busy = False
+            self.scratch.busy = False
         for i in range(self.n_outputs - self.n_results):
             self.versions[i][0] += 1
         for i in range(self.n_results):
@@ -180,7 +217,7 @@ cdef class Frozen:
         while roots[0] >= 0:
             root = &self.roots[roots[0]]
             if root.kind == R_SCRATCH:
-                self.bases[roots[0]] = self.scratch + root.offset
+                self.bases[roots[0]] = self.scratch.data + root.offset
             else:
                 t = inputs[root.at] if root.kind == R_INPUT else <PyObject*>new_tensors[root.at]
                 self.bases[roots[0]] = tensor_data(<Tensor>t)
@@ -236,26 +273,15 @@ cdef class Frozen:
         launch_failed(plan, xs, s.n_x, self.words + n_weak, s.sig, code)
         return 0
 
-    cdef int make_room(self, int64_t scratch) except -1:
-        """Have memory for values inside, and for the pointers and numbers of a run."""
-        cdef int64_t* regs = self.regs
-        cdef void* before = self.room
-        cdef int n_regs = self.program.scalar_program.n_regs
-        cdef char* room
-        self.room = malloc(scratch + 128 + 8 * (self.n_roots + self.n_ptrs + self.n_words + n_regs + 4))
+    cdef int make_room(self) except -1:
+        """Have memory for the pointers and numbers of a run."""
+        self.room = malloc(8 * (self.n_roots + self.n_ptrs + self.n_words + self.program.scalar_program.n_regs + 4))
         if self.room == NULL:
-            self.room = before
             raise MemoryError()
-        room = <char*>((<size_t>self.room + 63) & ~<size_t>63)
-        self.scratch = room
-        self.scratch_size = scratch
-        self.bases = <char**>(room + ((scratch + 63) & ~<int64_t>63))
+        self.bases = <char**>self.room
         self.ptrs = <void**>(self.bases + self.n_roots + 1)
         self.words = <uint64_t*>(self.ptrs + self.n_ptrs + 1)
         self.regs = <int64_t*>(self.words + self.n_words + 1)
-        if before != NULL:
-            memcpy(self.regs, regs, 8 * n_regs)
-            free(before)
         self.stamp = -1
         return 0
 
@@ -286,9 +312,10 @@ cdef class Frozen:
         if scratch > self.most:
             self.branches = None
             return 0
-        self.make_room(scratch)
+        self.scratch.reserve(scratch)
         for root, _, _, _ in self.spans:
             self.roots[<int>root].offset = places[root]
+        self.stamp = -1
         b.set_groups(groups)
         return 0
 
@@ -644,8 +671,13 @@ cdef class LaunchCollector(StepObserver):
 
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
-                   const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most):
-    """Run a call program and record it; None where it cannot be frozen, or needs more than ``most`` bytes of scratch memory."""
+                   const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most, Scratch scratch, bint rehearsed):
+    """Run a call program and record it; None where it cannot be frozen, or needs more than ``most`` bytes of scratch memory.
+
+    ``rehearsed``: launch nothing, and leave nothing in ``outs``; what goes wrong is left to a run. For programs that were frozen for other
+    sizes and write to no input.
+    """
+    cdef Frozen f = None
     cdef LaunchCollector r = LaunchCollector.__new__(LaunchCollector)
     cdef Tensor t
     cdef int i
@@ -661,12 +693,28 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
         r.roots.setdefault(<size_t><void*>t.storage, i)
         r.kinds.append((R_INPUT, i, t.offset, None))
         r.last.append(-1)
-    p.replay(inputs, words, outs, FLAG_INNER, donation, r)
-    return frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs, most) if r.replayable else None
+    if not rehearsed:
+        p.replay(inputs, words, outs, FLAG_INNER, donation, r)
+        return frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs, most, scratch) if r.replayable else None
+    try:
+        rehearse(True)
+        try:
+            p.replay(inputs, words, outs, FLAG_INNER, donation, r)
+        finally:
+            rehearse(False)
+        if r.replayable:
+            f = frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs, most, scratch)
+    except Exception:
+        pass
+    finally:
+        for i in range(p.n_outputs):
+            Py_XDECREF(outs[i])
+            outs[i] = NULL
+    return f
 
 
 cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* donation,
-                      const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most):
+                      const int* targets, int n_targets, const int* arguments, PyObject** outs, int64_t most, Scratch memory):
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef CallProgram p = r.program
     cdef Frozen f = Frozen.__new__(Frozen)
@@ -713,7 +761,9 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
     places, scratch = arranged(spans, p.n_steps)
     if scratch > most:
         return None
+    memory.reserve(scratch)
     f.program = p
+    f.scratch = memory
     f.modes = ctx.plan_mode & ~<uint64_t>MODE_GRAD
     f.place = place_of(ctx)
     f.n_inputs, f.n_sizes, f.n_roots, f.n_launches = p.n_inputs, n_sizes, <int>len(r.kinds), <int>len(r.launches)
@@ -741,7 +791,7 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
     if f.keys == NULL or f.sizes == NULL or f.roots == NULL or f.launches == NULL or f.pointers == NULL or f.scalars == NULL or \
             f.copied == NULL or f.targets == NULL or f.guards == NULL or f.guarded == NULL:
         raise MemoryError()
-    f.make_room(scratch)
+    f.make_room()
     for i in range(f.n_inputs):
         f.keys[i] = (<Tensor>inputs[i]).key & SEEN
     memcpy(f.sizes, sizes, 8 * n_sizes)

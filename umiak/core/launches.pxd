@@ -15,6 +15,9 @@ cdef enum:
 
 cdef int64_t LONG_LAUNCH       # launches of fewer elements keep the GIL and are not timed; while a timer is told of launches, none
 
+cdef int rehearse(bint on) except -1
+cdef int refuse_rehearsal(OpBase op) except -1
+
 cdef int launch_long(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream, int64_t elements,
                      Operand* xs, int n, PyObject** outs) except? -1
 cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1

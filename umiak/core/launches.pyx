@@ -7,6 +7,7 @@ from time import perf_counter
 from umiak.core.buffer import Buffer
 from umiak.util.frames import folded
 from umiak.core.array cimport operand_array, put_packed
+from umiak.core.context cimport context_pointer
 from umiak.core.dtype cimport PACKED_IDS, dtype_from_id, is_in
 from umiak.core.layout cimport refuse_overlap, self_overlaps
 from umiak.core.operand cimport Operand, scalar_value, operand_tuple, unpack_params
@@ -18,6 +19,7 @@ from umiak.core.tensor cimport *
 
 cdef object TIMER = None
 cdef int64_t LONG_LAUNCH = NOGIL_ELEMENTS
+cdef void* REHEARSES = NULL    # the context of the thread whose calls launch nothing
 
 globals().update(LEFT_TO_PYTHON=LEFT_TO_PYTHON)
 
@@ -30,7 +32,24 @@ def time_launches(timer):
     """
     global TIMER, LONG_LAUNCH
     TIMER = timer
-    LONG_LAUNCH = NOGIL_ELEMENTS if timer is None else -1
+    LONG_LAUNCH = NOGIL_ELEMENTS if timer is None and REHEARSES == NULL else -1
+
+
+cdef int rehearse(bint on) except -1:
+    """From now on let calls of this thread find plans, sizes and memory, but launch nothing; what needs Python refuses that. One thread at a time."""
+    global LONG_LAUNCH, REHEARSES
+    if on and REHEARSES != NULL:
+        raise RuntimeError("another thread rehearses calls")
+    REHEARSES = <void*>context_pointer() if on else NULL
+    LONG_LAUNCH = NOGIL_ELEMENTS if TIMER is None and REHEARSES == NULL else -1
+    return 0
+
+
+cdef int refuse_rehearsal(OpBase op) except -1:
+    """Raise where calls of this thread are rehearsed: Python needs the operands' data, or a plan that is not there yet."""
+    if REHEARSES != NULL and REHEARSES == <void*>context_pointer():
+        raise RuntimeError(f"[{op.name}] cannot be rehearsed")
+    return 0
 
 
 # ---- native kernels --------------------------------------------------------------------------------------------------
@@ -39,6 +58,8 @@ cdef int launch_long(Plan plan, void** ptrs, const int64_t* dims, const uint64_t
     """A launch without the GIL, of which a timer is told; only the latter, where the kernel is short."""
     cdef object timer = TIMER, token, start
     cdef int failed, i
+    if REHEARSES != NULL and REHEARSES == <void*>context_pointer():
+        return 0
     if timer is None:
         return launch_nogil(plan, ptrs, dims, scalars, stream, elements)
     token = timer.start()
@@ -95,6 +116,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     cdef object timer = TIMER, token, start, seconds
     cdef int i
     cdef bint host = place_access(plan.place) == ACCESS_HOST
+    refuse_rehearsal(plan.op)
     ensure_resident(xs, n)
     RUNNING[plan.place] += 1                             # nothing moves under the arrays
     try:
