@@ -62,7 +62,8 @@ def extracted(
     if not any(getattr(o.op, "random", False) for o in out.walk()):
         numbers = []
         out.outputs = out.outputs[: len(values)]
-        out.symbols = [s for s in out.symbols if s in _used(out)]
+        used = _used(out)
+        out.symbols = [s for s in out.symbols if s in used]
     if feed_vars is not None:
         wanted = [x.name for x in feed_vars]
         if missing := [n for n in fed if n not in wanted]:
