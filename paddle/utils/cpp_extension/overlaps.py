@@ -14,7 +14,7 @@ from umiak.core.tensor import Tensor
 
 
 def _bounds(x: Tensor) -> tuple[int, int]:
-    """Where its elements begin and end in its storage, in bytes."""
+    """The first byte of its elements in its storage, and the one behind them."""
     size = x.dtype.itemsize
     if x.is_contiguous():
         return x.offset, x.offset + size * x._count
@@ -23,7 +23,7 @@ def _bounds(x: Tensor) -> tuple[int, int]:
 
 
 def _places(x: Tensor) -> np.ndarray:
-    """Where each of its elements is in its storage, in bytes."""
+    """Offsets of its elements in its storage, in bytes."""
     at = np.full((1,) * x.ndim, x.offset, np.int64)
     for d, (n, s) in enumerate(zip(x.shape, x.strides, strict=True)):
         axis = np.arange(n, dtype=np.int64) * (s * x.dtype.itemsize)
@@ -78,10 +78,10 @@ def copies_of(name: str, tensors: Sequence[Tensor]) -> dict[int, Tensor]:
         high = max(_bounds(y)[1] for y in group)
         size = x.dtype.itemsize
         with place_guard(x.place):
-            whole = F.full(0, dtype=x.dtype, shape=((high - low) // size,))
+            memory = F.full(0, dtype=x.dtype, shape=((high - low) // size,))
         for y in group:
             start = (y.offset - low) // size
-            part = F.slice(whole, axes=(0,), starts=(start,), sizes=(y._count,), steps=(1,))
+            part = F.slice(memory, axes=(0,), starts=(start,), sizes=(y._count,), steps=(1,))
             copies[id(y)] = F.reshape(part, tuple(y.shape))
             assign(copies[id(y)], y.detach())
     return copies

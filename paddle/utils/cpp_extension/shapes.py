@@ -141,7 +141,7 @@ def dtypes_of(declaration: Declaration, args: Sequence[Any]) -> Sequence[Any]:
 
 
 def _answers(asked: Callable[..., Any], number: int) -> Any:
-    """What a function says to a number in place of each symbol; None where it refuses it."""
+    """The answer of a function to a number in place of each symbol; None where it refuses it."""
     try:
         return asked(lambda n: number if type(n) is Sym else n)
     except Exception:  # the library's, of a number that no call has

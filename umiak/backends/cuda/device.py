@@ -400,7 +400,7 @@ class Device(QueueDriver):
         self.queue(id).wait(ticket)
 
     def scheduled(self, id: int) -> int | None:
-        """What another thread records is not handed to the device: whoever waits for all of it does without."""
+        """The ticket before what another thread records, which is not handed to the device; None where nobody does."""
         capture = self.queue(id).capture
         return None if capture is None or capture.thread == threading.get_ident() else capture.before
 
