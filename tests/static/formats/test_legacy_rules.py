@@ -239,9 +239,32 @@ SERVED: dict[str, Case] = {
     "view_shape": ("view_shape", {"input": X}, {"dims": [3, 2]}, X.reshape(3, 2)),
 }  # fmt: skip
 
+
+def transformer(x: np.ndarray, weights: dict[str, list[np.ndarray]]) -> np.ndarray:
+    """A layer of a decoder: norms before attention and before a product of two, and what went in beside each."""
+    w = {k: v[0] for k, v in weights.items()}
+    y = norm(x, w["LnScale"], w["LnBias"])
+    q, k, v = np.einsum("btc,nhdc->nbhtd", y, w["QKVW"]) + w["QKVBias"][:, None, :, None]
+    x = x + attended(q, k, v).swapaxes(1, 2).reshape(x.shape) @ w["OutLinearW"] + w["OutLinearBias"]
+    y = relu(norm(x, w["FFNLnScale"], w["FFNLnBias"]) @ w["FFN1Weight"] + w["FFN1Bias"])
+    return x + y @ w["FFN2Weight"] + w["FFN2Bias"]
+
+
+LAYER = {
+    "LnScale": [drawn(8)], "LnBias": [drawn(8, seed=1)], "QKVW": [drawn(3, 2, 4, 8)], "QKVBias": [drawn(3, 2, 4)],
+    "OutLinearW": [drawn(8, 8)], "OutLinearBias": [drawn(8, seed=2)], "FFNLnScale": [drawn(8, seed=3)],
+    "FFNLnBias": [drawn(8, seed=4)], "FFN1Weight": [drawn(8, 6)], "FFN1Bias": [drawn(6)],
+    "FFN2Weight": [drawn(6, 8)], "FFN2Bias": [drawn(8, seed=5)],
+}  # fmt: skip
+SERVED["fused_multi_transformer"] = (
+    "fused_multi_transformer", {"X": Q, **LAYER},
+    {"pre_layer_norm": True, "act_method": "relu", "is_test": True, "dropout_rate": 0.0}, transformer(Q, LAYER),
+)  # fmt: skip
+
 OUTPUTS = {
     **dict.fromkeys([kind for kind, *_ in SERVED.values()], "out"),
     "memory_efficient_attention": "output",
+    "fused_multi_transformer": "Out",
     "quantize": "Output",
     "dequantize": "Output",
     "conv2d": "Output",

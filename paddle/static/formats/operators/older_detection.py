@@ -74,11 +74,8 @@ def polygon_box_transform(input: Tensor) -> Any:
 
 @operator("box_decoder_and_assign")
 def box_decoder_and_assign(
-    prior_box: Tensor, prior_box_var: Tensor | None = None, target_box: Tensor | None = None,
-    box_score: Tensor | None = None, *, box_clip: float,
-) -> Any:  # fmt: skip
-    assert target_box is not None
-    assert box_score is not None
+    prior_box: Tensor, prior_box_var: Tensor | None, target_box: Tensor, box_score: Tensor, *, box_clip: float
+) -> Any:
     classes = box_score.shape[1]
     deltas = target_box.reshape([-1, classes, 4])
     deltas = deltas if prior_box_var is None else deltas * prior_box_var.reshape([-1])[:4]

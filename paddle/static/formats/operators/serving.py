@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle.incubate.nn import functional as IF
-from paddle.static.formats.operators.table import operator
+from paddle.static.formats.operators.table import Tensors, dropout_mode, operator
 from umiak.core.tensor import Tensor
 
 
@@ -42,8 +42,8 @@ def masked_multihead_attention(
 @operator("block_multihead_attention")
 def block_multihead_attention(
     qkv: Tensor, key_cache: Tensor, value_cache: Tensor, seq_lens_encoder: Tensor, seq_lens_decoder: Tensor,
-    seq_lens_this_time: Tensor, padding_offsets: Tensor | None = None, cum_offsets: Tensor | None = None,
-    cu_seqlens_q: Tensor | None = None, cu_seqlens_k: Tensor | None = None, block_tables: Tensor | None = None,
+    seq_lens_this_time: Tensor, padding_offsets: Tensor | None, cum_offsets: Tensor | None,
+    cu_seqlens_q: Tensor | None, cu_seqlens_k: Tensor | None, block_tables: Tensor,
     pre_key_cache: Tensor | None = None, pre_value_cache: Tensor | None = None, rope_emb: Tensor | None = None,
     mask: Tensor | None = None, tgt_mask: Tensor | None = None, cache_k_quant_scales: Tensor | None = None,
     cache_v_quant_scales: Tensor | None = None, cache_k_dequant_scales: Tensor | None = None,
@@ -55,7 +55,6 @@ def block_multihead_attention(
     out_scale: float = -1.0, compute_dtype: str = "default", rope_theta: float = 10000.0,
 ) -> Any:  # fmt: skip
     """Caches are other tensors behind it."""
-    assert block_tables is not None
     return IF.block_multihead_attention(
         qkv, key_cache.clone(), value_cache.clone(), seq_lens_encoder, seq_lens_decoder, seq_lens_this_time,
         padding_offsets, cum_offsets, cu_seqlens_q, cu_seqlens_k, block_tables, pre_key_cache, pre_value_cache,
@@ -64,3 +63,28 @@ def block_multihead_attention(
         max_seq_len, block_size, use_neox_style, dynamic_cachekv_quant, quant_round_type, quant_max_bound,
         quant_min_bound, out_scale, compute_dtype, rope_theta,
     )  # fmt: skip
+
+
+@operator("fused_multi_transformer")
+def fused_multi_transformer(
+    x: Tensor, ln_scales: Tensors, ln_biases: Tensors | None, qkv_weights: Tensors, qkv_biases: Tensors | None,
+    cache_kvs: Tensors | None, pre_caches: Tensors | None, rotary_tensor: Tensor | None, beam_offset: Tensor | None,
+    time_step: Tensor | None, seq_lengths: Tensor | None, src_mask: Tensor | None, out_linear_weights: Tensors,
+    out_linear_biases: Tensors | None, ffn_ln_scales: Tensors, ffn_ln_biases: Tensors | None, ffn1_weights: Tensors,
+    ffn1_biases: Tensors | None, ffn2_weights: Tensors, ffn2_biases: Tensors | None = None, *,
+    pre_layer_norm: bool = True, epsilon: float = 1e-5, residual_alpha: float = 1.0, dropout_rate: float = 0.5,
+    rotary_emb_dims: int = 0, is_test: bool = False, dropout_implementation: str = "downgrade_in_infer",
+    act_method: str = "gelu", trans_qkvw: bool = True, ring_id: int = -1, norm_type: str = "layernorm",
+    use_neox_rotary_style: bool = False, gqa_group_size: int = -1,
+) -> Any:  # fmt: skip
+    """Caches are other tensors behind it."""
+    caches = None if cache_kvs is None else [c.clone() for c in cache_kvs]
+    found = IF.fused_multi_transformer(
+        x, ln_scales, ln_biases, qkv_weights, qkv_biases, out_linear_weights, out_linear_biases, ffn_ln_scales,
+        ffn_ln_biases, ffn1_weights, ffn1_biases, ffn2_weights, ffn2_biases, pre_layer_norm, epsilon, residual_alpha,
+        caches, beam_offset, pre_caches, seq_lengths, rotary_tensor, time_step, src_mask, dropout_rate,
+        rotary_emb_dims, act_method, not is_test, dropout_mode(dropout_implementation), trans_qkvw, ring_id,
+        norm_type, use_neox_rotary_style, gqa_group_size,
+    )  # fmt: skip
+    out, after = found if isinstance(found, tuple) else (found, [])
+    return list(after), out

@@ -43,7 +43,7 @@ def _hidden(o: Operator, slot: str, count: int = 1) -> Operator:
     """The operator with results in a slot, also where the file does not have them."""
     if o.outputs.get(slot):
         return o
-    first = next(n for names in o.outputs.values() for n in names)
+    first = next((n for names in o.outputs.values() for n in names), o.type)
     return replace(o, outputs={**o.outputs, slot: [f"{first}@COUNTS@{i}" for i in range(count)]})
 
 
@@ -121,7 +121,7 @@ def _distribute(t: Translator, o: Operator) -> None:
     levels = o.outputs.get("MultiFpnRois", [])
     known = _hidden(_counted(t, o, "FpnRois", "RoisNum"), "MultiLevelRoIsNum", len(levels))
     t.row(known, _BY_LEVEL)
-    for rois, counts in zip(levels, known.outputs["MultiLevelRoIsNum"], strict=True):
+    for rois, counts in zip(levels, known.outputs["MultiLevelRoIsNum"], strict=False):
         _packed(t, replace(o, outputs={"Rois": [rois], "Counts": [counts]}), "Counts", "Rois")
 
 

@@ -323,7 +323,8 @@ def _expand_concat(t: Translator, o: Operator) -> None:
         rows += t.call_for("sequence_expand_as", [x, first, offsets], [t.type(x)])
     width = sum(s.shape[-1] for n in rows if isinstance(s := t.type(n), TensorType))
     type = t.type(first)
-    assert isinstance(type, TensorType)
+    if not isinstance(type, TensorType):
+        raise FormatError("rows of known sizes are required, got none")
     wide = TensorType(type.dtype, (-1, width))
     (together,) = t.call_for("concat", [t.combine(rows), t.scalar(1)], [wide])
     made = matrices(t, together, t.input(o, "FCWeight"), 1)

@@ -19,6 +19,12 @@ block_multihead_attention: block_multihead_attention(qkv, key_cache, value_cache
     cache_k_dequant_scales?, cache_v_dequant_scales?, qkv_out_scale?, qkv_bias?, out_shift?, out_smooth?; max_seq_len
     block_size~64 use_neox_style~False dynamic_cachekv_quant~False quant_round_type~1 quant_max_bound~127.0
     quant_min_bound~-127.0 out_scale~-1.0 compute_dtype~"default") -> fmha_out qkv_out key_cache_out value_cache_out
+fused_multi_transformer: fused_multi_transformer(X, LnScale*, LnBias*?, QKVW*, QKVBias*?, CacheKV*?, PreCaches*?,
+    RotaryPosEmb?, BeamCacheOffset?, TimeStep?, SeqLengths?, SrcMask?, OutLinearW*, OutLinearBias*?, FFNLnScale*,
+    FFNLnBias*?, FFN1Weight*, FFN1Bias*?, FFN2Weight*, FFN2Bias*?; pre_layer_norm~True epsilon~1e-05
+    residual_alpha~1.0 dropout_rate~0.5 rotary_emb_dims~0 is_test~False dropout_implementation~"downgrade_in_infer"
+    act_method~"gelu" trans_qkvw~True ring_id~-1 norm_type~"layernorm" use_neox_rotary_style~False gqa_group_size~-1)
+    -> CacheKVOut* Out
 view_dtype: view_dtype(input; dtype@dtype) -> out
 view_shape: view_shape(input; dims) -> out
 seed: seed(; seed~0) -> Out
