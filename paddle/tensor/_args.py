@@ -18,7 +18,7 @@ from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 from umiak.ir import sym as dim
-from umiak.ir.expr import Sym
+from umiak.ir.expr import Sym, to_float
 from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.ops.promotion import cast, default_float, of_sizes, promote
@@ -105,13 +105,15 @@ def number(x: Any) -> Any:
     return x.item() if isinstance(x, (np.generic, np.ndarray)) else x
 
 
-def real_number(x: Any, op: str, arg_name: str) -> float:
-    """A Python float from a real number, a NumPy scalar or a tensor of one element."""
+def real_number(x: Any, op: str, arg_name: str) -> Any:
+    """A Python float from a real number, a NumPy scalar or a tensor of one element; a symbolic one stays symbolic."""
     if type(x) is float:
         return x
     if isinstance(x, Tensor) and x._count != 1:
         raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
     value = number(x)
+    if type(value) is Sym:
+        return to_float(value)
     if not isinstance(value, (int, float)):
         raise op_error(TypeError, op, f"a number for {arg_name}", type(x).__name__)
     return float(value)

@@ -11,6 +11,7 @@ from paddle.tensor._args import cast, need_tensor, number, op_error, operate, re
 from paddle.tensor.overwriting import some_elements, updated
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import Sym, to_float, to_int
 
 _ACTS = {
     "relu": F.relu,
@@ -63,7 +64,7 @@ def scale(
         out = x * scale + bias if bias_after_scale else (x + bias) * scale
     elif x.dtype.is_integer:
         # In integers, as the reference does: a fraction of the factor is lost.
-        int_scale, int_bias = int(real_number(scale, "scale", "scale")), int(real_number(bias, "scale", "bias"))
+        int_scale, int_bias = to_int(real_number(scale, "scale", "scale")), to_int(real_number(bias, "scale", "bias"))
         out = x * int_scale + int_bias if bias_after_scale else (x + int_bias) * int_scale
     else:
         factor, shift = real_number(scale, "scale", "scale"), real_number(bias, "scale", "bias")
@@ -114,7 +115,7 @@ def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
     return F.lerp(
         x,
         need_tensor(y, "lerp", "y"),
-        float(weight) if isinstance(weight, (int, float)) else cast(tensor(weight), x.dtype),
+        to_float(weight) if isinstance(weight, (int, float, Sym)) else cast(tensor(weight), x.dtype),
     )
 
 

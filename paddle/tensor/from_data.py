@@ -212,6 +212,12 @@ def _has_size(x: Any) -> bool:
     return type(x) is Sym or (isinstance(x, (list, tuple)) and any(map(_has_size, x)))
 
 
+def _has_float(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return any(map(_has_float, x))
+    return isinstance(x, float) or (type(x) is Sym and x.kind == "float")
+
+
 def _with_sizes(data: Any) -> Any:
     """Symbolic sizes, what is computed of them, and the numbers beside them in nested lists, as tensors."""
     if isinstance(data, (list, tuple)):
@@ -427,6 +433,8 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """
     if isinstance(x, Tensor):
         value = apply1(_COPY, x)
+    elif _has_size(x):
+        value = to_tensor(x if isinstance(x, (list, tuple)) else [x], "float64" if _has_float(x) else None)
     elif isinstance(x, (list, tuple)) and _has_tensor(x):
         value = _nested(x, None, "assign")
     elif isinstance(x, (*NUMBERS, list, tuple, np.ndarray, np.generic)):

@@ -437,7 +437,7 @@ def _made(value: Any, x: Tensor) -> Tensor:
         return cast(value, x.dtype)
     if isinstance(value, (np.ndarray, np.generic, list, tuple)):
         return cast(from_numpy(np.asarray(value), x.place), x.dtype)
-    if not isinstance(value, (bool, int, float, complex)):
+    if not isinstance(value, (bool, int, float, complex, Sym)):
         raise op_error(TypeError, "setitem", "a Tensor, an array or a number", type(value).__name__)
     if isinstance(value, complex) and not x.dtype.is_complex:
         raise op_error(TypeError, "setitem", f"a real value for {x.dtype.name}", "a complex one")

@@ -10,6 +10,7 @@ from paddle.tensor._args import NUMBERS, cast, create_on, need_tensor, operate, 
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import to_float
 
 # --- comparison, element by element ----------------------------------------------------------------------------------
 
@@ -469,7 +470,7 @@ def isclose(
     y = tensor(y, x)
     if not (x.dtype.is_floating or x.dtype.is_complex):
         return _close_integers(x, y, float(rtol), float(atol))
-    return F.isclose(x, y, bool(equal_nan), float(rtol), float(atol))
+    return F.isclose(x, y, bool(equal_nan), to_float(rtol), to_float(atol))
 
 
 def _close_integers(x: Tensor, y: Tensor, rtol: float, atol: float) -> Tensor:

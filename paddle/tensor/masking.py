@@ -17,6 +17,7 @@ from paddle.tensor.overwriting import WHERE, some_elements, updated
 from paddle.tensor.sequences import broadcast_shape
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import to_int
 
 
 def _mask(mask: Any, op: str) -> Tensor:
@@ -88,7 +89,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
         value = _cast_to(value, x.dtype)
     elif not x.dtype.is_complex:
         value = number(value)
-        value = bool(value) if x.dtype.is_bool else int(value) if x.dtype.is_integer else value
+        value = bool(value) if x.dtype.is_bool else to_int(value) if x.dtype.is_integer else value
     if not equal_shapes(_mask(mask, "masked_fill").shape, x.shape) or (isinstance(value, Tensor) and value.ndim):
         return F.where(mask, value, x)
     return updated(x, WHERE, (mask, value, x))

@@ -43,9 +43,13 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
     sizes = list(wanted)
     free = -1
     known = 1
+    kept: list[int] = []  # axes whose size is open, which may be 0
     for i, n in enumerate(sizes):
         if n == 0 and i < x.ndim:
             sizes[i] = n = x.shape[i]
+            if type(n) is Sym:
+                kept.append(i)
+                continue
         if n == -1:
             if free >= 0:
                 raise op_error(ValueError, op, "at most one size of -1", list(sizes))
@@ -55,10 +59,16 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
         else:
             known *= n
     if free >= 0:
-        if known == 0 or x._count % known:
+        count = _count_without(x, kept)
+        if known == 0 or count % known:
             raise op_error(ValueError, op, f"a shape for {x._count} elements", list(sizes))
-        sizes[free] = x._count // known
+        sizes[free] = count // known
     return tuple(sizes)
+
+
+def _count_without(x: Tensor, kept: list[int]) -> Any:
+    """The number of elements, along the axes that do not keep their size."""
+    return math.prod(n for i, n in enumerate(x.shape) if i not in kept) if kept else x._count
 
 
 def _resolve_empty(x: Tensor, wanted: tuple[int, ...], op: str) -> tuple[int, ...]:
@@ -94,12 +104,14 @@ def _resolve_symbolic(x: Tensor, wanted: tuple, op: str) -> tuple:
     wanted = tuple(_settled(n, x._count) for n in wanted)
     if not any(type(n) is Sym for n in wanted):
         return _resolve(x, wanted, op)
-    sizes = [x.shape[i] if type(n) is int and n == 0 and i < x.ndim else n for i, n in enumerate(wanted)]
+    kept = [i for i, n in enumerate(wanted) if type(n) is int and n == 0 and i < x.ndim]
+    sizes = [x.shape[i] if i in kept else n for i, n in enumerate(wanted)]
     free = [i for i, n in enumerate(sizes) if type(n) is int and n == -1]
     if len(free) > 1:
         raise op_error(ValueError, op, "at most one size of -1", list(wanted))
     if free:
-        sizes[free[0]] = x._count // math.prod(n for i, n in enumerate(sizes) if i != free[0])
+        those = math.prod(n for i, n in enumerate(sizes) if i != free[0] and i not in kept)
+        sizes[free[0]] = _count_without(x, kept) // those
     elif type(x._count) is int and not x._count and not any(type(n) is int and n == 0 for n in sizes):
         return wanted  # nothing, of a shape with a 0
     return tuple(sizes)

@@ -31,6 +31,7 @@ from umiak.ir.program import (
     bound_within,
     is_repeatable,
     reads_number,
+    required_condition,
     scalars_of,
     walk,
     way_condition,
@@ -88,6 +89,9 @@ class _Half:
                 return not inside.isdisjoint(symbols_of(condition)) or (outer is not None and outer(condition, message))
 
             with scope.part(is_given), scope.within(way) if way is not None else nullcontext():
+                for condition in map(required_condition, region.operations):
+                    if condition is not None:
+                        scope.know(condition)  # it was required there
                 self.d = derivative(program, wrt, self.present, scope=scope)
         self.arguments = len(region.arguments)
         self.outputs = len(region.outputs)

@@ -633,6 +633,8 @@ def where(condition: Bool, a: Number, b: Number) -> Number:
 
 def to_float(a: Number) -> Any:
     """The value as a float (exact up to 2**53)."""
+    if type(a) is float:
+        return a
     if type(a) is not Sym:
         return float(a)
     return a if a.kind == "float" else _node("float", "itof", (_plain(a),))

@@ -343,11 +343,22 @@ def reads_number(operation: Operation) -> bool:
 def way_condition(operation: Operation, way: int) -> Any:
     """The condition on sizes and other numbers under which region number ``way`` of a branch runs; None where data
     decide, and for regions of loops."""
-    flag = operation.operands[0] if operation.name == "cond" else None
+    condition = _of_numbers(operation) if operation.name == "cond" else None
+    return condition if way == 0 or condition is None else negate(condition)
+
+
+def required_condition(operation: Operation) -> Sym | None:
+    """The condition on sizes and other numbers that an operation requires; None where it requires none of them."""
+    return _of_numbers(operation) if operation.name == "require" else None
+
+
+def _of_numbers(operation: Operation) -> Sym | None:
+    """The condition that the first operand stands for; None where data decide."""
+    flag = operation.operands[0]
     made = flag.operation if type(flag) is Value else None
     if made is None or made.name != "full" or type(made.operands[0]) is not Sym:
         return None
-    return made.operands[0] if way == 0 else negate(made.operands[0])
+    return made.operands[0]
 
 
 def scalars_of(operation: Operation) -> dict[Sym, None]:

@@ -292,8 +292,9 @@ class Capture(Tracer):
         return any(map(self.from_data, (condition, *self.scope.ways)))
 
     def _require(self, condition: Sym, message: str) -> bool:
-        """Test what numbers of data must be where the program comes, which may be on one way of a branch alone."""
-        if not self._is_local(condition, message):
+        """Test what numbers must be where the program comes, which may be on one way of a branch alone; those of sizes
+        are checked before all else where data do not decide about the way."""
+        if not self._is_local(condition, message) and len(self.frames) == len(self.scope.ways):
             return False
         line = self.scope.locate() if self.scope.locate is not None else None
         place = line if isinstance(line, tuple) else ()

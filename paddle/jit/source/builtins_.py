@@ -6,6 +6,7 @@ import bisect
 import builtins
 import functools
 import heapq
+import math
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -278,6 +279,26 @@ def of_numpy(f: Any) -> Any:
     return lambda *args, **kwargs: (
         computed(*args, **kwargs) if size_array.holds_symbols((*args, *kwargs.values())) else f(*args, **kwargs)
     )
+
+
+def of_math(f: Any) -> Any:
+    """A function of ``math`` as one that takes symbolic numbers, too; None for what has no such form."""
+    computed = _OF_MATH.get(id(f))
+    if computed is None:
+        return None
+    return lambda *args: computed(*args) if any(type(x) is Sym for x in args) else f(*args)
+
+
+def _root(x: Any) -> Any:
+    if x < 0:
+        raise ValueError("math domain error")
+    return sym.to_float(x) ** 0.5
+
+
+_OF_MATH: dict[int, Callable[..., Any]] = {
+    id(math.sqrt): _root,
+    id(math.fabs): lambda x: abs(sym.to_float(x)),
+}
 
 
 def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from umiak.core.eager import apply, apply1, apply2, apply_axis
 from umiak.core.inplace import overwrite
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
+from umiak.ir.sym import to_float
 from umiak.util.errors import op_error
 
 _CELU = F.Celu()
@@ -109,7 +110,7 @@ def elu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
         >>> [round(v, 4) for v in y.tolist()]
         [-0.6321, 2.0]
     """
-    return apply(_ELU, (x,), (float(alpha),))
+    return apply(_ELU, (x,), (to_float(alpha),))
 
 
 elu_ = inplace(elu, "paddle.nn.functional")
@@ -146,7 +147,7 @@ def selu(
     """
     if scale <= 1.0 or alpha < 0:
         raise op_error(ValueError, "selu", "scale > 1 and alpha >= 0", f"{scale} and {alpha}")
-    return apply(_SELU, (x,), (float(scale), float(alpha)))
+    return apply(_SELU, (x,), (to_float(scale), to_float(alpha)))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -172,7 +173,7 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """
     if alpha == 0:
         raise ZeroDivisionError("[celu] requires alpha other than 0, got 0")
-    return apply(_CELU, (x,), (float(alpha),))
+    return apply(_CELU, (x,), (to_float(alpha),))
 
 
 @public("paddle.nn.functional", op=_GELU[False], takes_out=True)
@@ -296,7 +297,8 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None)
         >>> paddle.nn.functional.leaky_relu(paddle.to_tensor([-2.0, 3.0]), 0.5).tolist()
         [-1.0, 3.0]
     """
-    return apply(_LEAKY_RELU, (x,), (float(negative_slope),))
+    slope = negative_slope if type(negative_slope) is float else to_float(negative_slope)
+    return apply(_LEAKY_RELU, (x,), (slope,))
 
 
 leaky_relu_ = inplace(leaky_relu, "paddle.nn.functional")
@@ -380,7 +382,7 @@ def rrelu(
         raise op_error(ValueError, "rrelu", "0 <= lower <= upper <= 1", f"{lower} and {upper}")
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
-    return random_apply(_RRELU, x, float(lower), float(upper))
+    return random_apply(_RRELU, x, to_float(lower), to_float(upper))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -403,7 +405,7 @@ def hardtanh(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = 
         >>> paddle.nn.functional.hardtanh(paddle.to_tensor([-2.0, 0.5, 3.0])).tolist()
         [-1.0, 0.5, 1.0]
     """
-    return apply(_HARDTANH, (x,), (float(min), float(max)))
+    return apply(_HARDTANH, (x,), (to_float(min), to_float(max)))
 
 
 hardtanh_ = inplace(hardtanh, "paddle.nn.functional")
@@ -429,7 +431,7 @@ def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: 
         >>> paddle.nn.functional.hardsigmoid(paddle.to_tensor([-4.0, 0.0, 4.0])).tolist()
         [0.0, 0.5, 1.0]
     """
-    return apply(_HARDSIGMOID, (x,), (float(slope), float(offset)))
+    return apply(_HARDSIGMOID, (x,), (to_float(slope), to_float(offset)))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -475,7 +477,7 @@ def hardshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Te
         >>> paddle.nn.functional.hardshrink(paddle.to_tensor([-1.0, 0.25, 2.0])).tolist()
         [-1.0, 0.0, 2.0]
     """
-    return apply(_HARDSHRINK, (x,), (float(threshold),))
+    return apply(_HARDSHRINK, (x,), (to_float(threshold),))
 
 
 @public("paddle.nn.functional", aliases={"lambd": "threshold"})
@@ -500,7 +502,7 @@ def softshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Te
     """
     if threshold < 0:
         raise op_error(ValueError, "softshrink", "threshold >= 0", threshold)
-    return apply(_SOFTSHRINK, (x,), (float(threshold),))
+    return apply(_SOFTSHRINK, (x,), (to_float(threshold),))
 
 
 @public("paddle.nn.functional", usual=False)
@@ -523,7 +525,7 @@ def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name
         >>> paddle.nn.functional.thresholded_relu(paddle.to_tensor([0.5, 2.0])).tolist()
         [0.0, 2.0]
     """
-    return apply(_THRESHOLDED_RELU, (x,), (float(threshold), float(value)))
+    return apply(_THRESHOLDED_RELU, (x,), (to_float(threshold), to_float(value)))
 
 
 thresholded_relu_ = inplace(thresholded_relu, "paddle.nn.functional")
@@ -593,7 +595,7 @@ def softplus(x: Tensor, beta: float = 1, threshold: float = 20, name: str | None
         >>> [round(v, 4) for v in y.tolist()]
         [0.6931, 30.0]
     """
-    return apply(_SOFTPLUS, (x,), (float(beta), float(threshold)))
+    return apply(_SOFTPLUS, (x,), (to_float(beta), to_float(threshold)))
 
 
 @public("paddle.nn.functional", op=_LOG_SIGMOID)

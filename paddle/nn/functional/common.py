@@ -21,6 +21,7 @@ from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
+from umiak.ir.sym import to_float
 from umiak.util.arguments import several
 from umiak.util.errors import ShapeError, op_error
 from umiak.util.size import plain_ints
@@ -924,7 +925,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
         [0.0, 1.0]
     """
     x1, x2 = of_one_dtype(x1, x2)
-    return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=float(eps))
+    return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=to_float(eps))
 
 
 @public("paddle.nn.functional")

@@ -20,6 +20,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import to_float
 from umiak.util.errors import ShapeError, op_error
 
 _BCE = F.BceLoss()
@@ -97,10 +98,10 @@ def cross_entropy(
         )
     rows = label if label.ndim != input.ndim and label.dtype.is_integer else _classes(input, label, axis)
     if label_smoothing > 0.0:
-        loss = apply(_SMOOTHED[axis], (input, rows), (ignore_index, float(label_smoothing)))
+        loss = apply(_SMOOTHED[axis], (input, rows), (ignore_index, to_float(label_smoothing)))
         if weight is not None:
             # A smoothed label weighs what its classes weigh together.
-            even = F.mul(F.mean(weight, axes=(0,)), float(label_smoothing))
+            even = F.mul(F.mean(weight, axes=(0,)), to_float(label_smoothing))
             weight = F.add(F.mul(weight, 1.0 - label_smoothing), even)
     elif use_softmax:
         loss = apply(_CROSS_ENTROPY[axis, False], (input, rows), (ignore_index,))
@@ -387,7 +388,7 @@ def sigmoid_focal_loss(
         [0.13, 0.0433]
     """
     check_label_shape("sigmoid_focal_loss", logit, label)
-    loss = apply(_FOCAL, (logit, label), (float(alpha), float(gamma)))
+    loss = apply(_FOCAL, (logit, label), (to_float(alpha), to_float(gamma)))
     return reduce_loss("sigmoid_focal_loss", loss if normalizer is None else F.div(loss, normalizer), reduction)
 
 
@@ -414,7 +415,7 @@ def log_loss(input: Tensor, label: Tensor, epsilon: float = 0.0001, name: str | 
         [0.693, -0.0]
     """
     check_label_shape("log_loss", input, label)
-    return apply(_LOG_LOSS, (input, label), (float(epsilon),))
+    return apply(_LOG_LOSS, (input, label), (to_float(epsilon),))
 
 
 @public("paddle.nn.functional")

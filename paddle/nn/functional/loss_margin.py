@@ -10,6 +10,7 @@ from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import to_float
 from umiak.util.errors import op_error
 
 _BCE_LOGITS = F.BceWithLogits()
@@ -51,7 +52,7 @@ def margin_ranking_loss(
         [1.0, 0.0]
     """
     return reduce_loss(
-        "margin_ranking_loss", apply_promoted(_RANKING, (input, other, label), (float(margin),)), reduction
+        "margin_ranking_loss", apply_promoted(_RANKING, (input, other, label), (to_float(margin),)), reduction
     )
 
 
@@ -83,7 +84,7 @@ def hinge_embedding_loss(
     need_tensor(input, "hinge_embedding_loss", "input")
     need_tensor(label, "hinge_embedding_loss", "label")
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
-    return reduce_loss("hinge_embedding_loss", apply(_HINGE, (input, label), (float(margin),)), reduction)
+    return reduce_loss("hinge_embedding_loss", apply(_HINGE, (input, label), (to_float(margin),)), reduction)
 
 
 @public("paddle.nn.functional")
@@ -158,7 +159,7 @@ def cosine_embedding_loss(
     dot = F.sum(F.mul(input1, input2), axes=axes)
     squares = (F.add(F.sum(F.mul(v, v), axes=axes), eps) for v in (input1, input2))
     cos = F.div(dot, F.sqrt(F.mul(*squares)))
-    loss = F.where(F.eq(label, 1), F.sub(1.0, cos), F.maximum(F.sub(cos, float(margin)), 0.0))
+    loss = F.where(F.eq(label, 1), F.sub(1.0, cos), F.maximum(F.sub(cos, to_float(margin)), 0.0))
     return reduce_loss("cosine_embedding_loss", loss, reduction)
 
 
@@ -271,7 +272,7 @@ def multi_margin_loss(
     if weight is not None:
         check_class_weights("multi_margin_loss", weight, input.shape[1])
     own = F.take_along(input, F.unsqueeze(label, axes=(1,)), axis=1, from_end=False)
-    gap = F.maximum(F.sub(float(margin), F.sub(own, input)), 0.0)
+    gap = F.maximum(F.sub(to_float(margin), F.sub(own, input)), 0.0)
     gap = gap if p == 1 else F.pow(gap, float(p))
     if weight is not None:
         gap = F.mul(gap, F.unsqueeze(F.take(weight, label, axis=0), axes=(1,)))
@@ -289,7 +290,7 @@ def _triplet(
 ) -> Tensor:
     if between is not None:
         far = F.minimum(far, between())
-    return reduce_loss(op_name, F.maximum(F.add(F.sub(near, far), float(margin)), 0.0), reduction)
+    return reduce_loss(op_name, F.maximum(F.add(F.sub(near, far), to_float(margin)), 0.0), reduction)
 
 
 @public("paddle.nn.functional")

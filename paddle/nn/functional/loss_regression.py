@@ -8,6 +8,7 @@ from paddle.tensor._args import InternedOps
 from umiak import ops as F
 from umiak.core.eager import apply2
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import to_float
 from umiak.util.errors import op_error
 
 _GAUSSIAN = InternedOps(F.GaussianNll)
@@ -130,7 +131,7 @@ def smooth_l1_loss(
     """
     check_label_shape("smooth_l1_loss", input, label)
     return reduce_loss(
-        "smooth_l1_loss", apply_promoted(_SMOOTH_L1[bool(is_huber)], (input, label), (float(delta),)), reduction
+        "smooth_l1_loss", apply_promoted(_SMOOTH_L1[bool(is_huber)], (input, label), (to_float(delta),)), reduction
     )
 
 
@@ -204,7 +205,7 @@ def poisson_nll_loss(
     if epsilon <= 0:
         raise op_error(ValueError, "poisson_nll_loss", "epsilon > 0", epsilon)
     check_label_shape("poisson_nll_loss", input, label)
-    loss = apply_promoted(_POISSON[bool(log_input), bool(full)], (input, label), (float(epsilon),))
+    loss = apply_promoted(_POISSON[bool(log_input), bool(full)], (input, label), (to_float(epsilon),))
     return reduce_loss("poisson_nll_loss", loss, reduction)
 
 
@@ -248,5 +249,5 @@ def gaussian_nll_loss(
             variance = F.unsqueeze(variance, axes=(variance.ndim,))
         elif variance.ndim != input.ndim or variance.shape[-1] != 1:
             raise op_error(ValueError, "gaussian_nll_loss", f"variance of shape {list(input.shape)}", variance.shape)
-    loss = apply_promoted(_GAUSSIAN[(bool(full),)], (input, label, variance), (float(epsilon),))
+    loss = apply_promoted(_GAUSSIAN[(bool(full),)], (input, label, variance), (to_float(epsilon),))
     return reduce_loss("gaussian_nll_loss", loss, reduction)

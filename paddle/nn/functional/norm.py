@@ -18,6 +18,7 @@ from umiak.core.inplace import apply_into
 from umiak.core.tensor import Tensor
 from umiak.ir import expr
 from umiak.ir import sym as dim
+from umiak.ir.sym import to_float
 from umiak.util.errors import op_error
 
 _BATCH = InternedOps(F.BatchNorm)
@@ -379,7 +380,7 @@ def local_response_norm(
     if size < 1:
         raise op_error(ValueError, "local_response_norm", "a size of 1 or more", size)
     axis = _channels("local_response_norm", x, data_format)
-    return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
+    return F.local_response_norm(x, axis=axis, size=size, alpha=to_float(alpha), beta=to_float(beta), k=to_float(k))
 
 
 @public("paddle.nn.functional", aliases={"eps": "epsilon"})
