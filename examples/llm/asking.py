@@ -18,7 +18,7 @@ MESSAGES = {
 }
 COMMON = {
     "model": "ignored: a server has one",
-    "max_tokens": "tokens that are written at most; 64",
+    "max_tokens": "tokens that are written at most; 64, or as many as the prompt leaves of the model's context",
     "temperature": "0: the likeliest token each time; 1",
     "top_k": "of the likeliest tokens; 0: all",
     "top_p": "of the fewest tokens with this probability together; 1",
@@ -28,6 +28,7 @@ COMMON = {
     "beams": "texts that beam search keeps, 1: no search",
     "length_penalty": "of beam search: power of the length that divides scores; 1",
 }
+USUAL_TOKENS = 64  # that are written where a request does not say how many
 MOST_STOPS = 8
 ROLES = ("system", "user", "assistant")
 
@@ -52,7 +53,7 @@ def parse(body: bytes, loaded: Loaded) -> Ask:
         Malformed: no JSON object, an unknown field, or a value of another type or outside its range.
     """
     table = _read(body, PROMPT | COMMON)
-    return _ask(table, _prompt(table, loaded), loaded.config.eos)
+    return _ask(table, _prompt(table, loaded), loaded, loaded.config.eos)
 
 
 def parse_chat(body: bytes, loaded: Loaded) -> Ask:
@@ -74,7 +75,7 @@ def parse_chat(body: bytes, loaded: Loaded) -> Ask:
         raise Malformed(str(error)) from None
     end = loaded.tokenizer.token_to_id(loaded.template.names.get("eos_token", ""))
     stops = loaded.config.eos if end is None else (*loaded.config.eos, end)
-    return _ask(table, prompt, stops)
+    return _ask(table, prompt, loaded, stops)
 
 
 def _read(body: bytes, fields: dict[str, str]) -> dict[str, Any]:
@@ -89,7 +90,7 @@ def _read(body: bytes, fields: dict[str, str]) -> dict[str, Any]:
     return table
 
 
-def _ask(table: dict[str, Any], prompt: list[int], eos: tuple[int, ...]) -> Ask:
+def _ask(table: dict[str, Any], prompt: list[int], loaded: Loaded, eos: tuple[int, ...]) -> Ask:
     beams = _whole(table, "beams", 1, 1)
     sampling = Sampling(
         _number(table, "temperature", 0.0 if beams > 1 else 1.0, 0, 100), _whole(table, "top_k", 0, 0),
@@ -97,7 +98,8 @@ def _ask(table: dict[str, Any], prompt: list[int], eos: tuple[int, ...]) -> Ask:
     )  # fmt: skip
     if sampling.top_p == 0:
         raise Malformed("'top_p' above 0 is required, got 0")
-    common = prompt, _whole(table, "max_tokens", 64, 1), eos
+    room = loaded.config.max_position_embeddings - len(prompt)
+    common = prompt, _whole(table, "max_tokens", max(1, min(USUAL_TOKENS, room)), 1), eos
     if beams > 1:
         if sampling != Sampling(seed=sampling.seed):
             raise Malformed("'beams' without 'temperature', 'top_k' and 'top_p' is required, got both")

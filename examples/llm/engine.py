@@ -120,6 +120,7 @@ class Engine:
             if request.cancelled:
                 request.finish("cancelled")
         self.running = [r for r in self.running if r.reason is None]
+        self._forget()
         self._admit()
         self._reserve()
         texts, counts = self._share()
@@ -140,6 +141,15 @@ class Engine:
                 request.advance()
         self.running = [r for r in self.running if r.reason is None]
 
+    def _forget(self) -> None:
+        """End those in the queue that were cancelled, wherever they stand."""
+        with self._changed:
+            left = [r for r in self.waiting if r.cancelled]
+            for request in left:
+                self.waiting.remove(request)
+        for request in left:
+            request.finish("cancelled")
+
     def _admit(self) -> None:
         """Move requests from the queue, in order, while their tokens and one more have room."""
         while self.waiting:
@@ -148,13 +158,10 @@ class Engine:
             needed = sum(text.table.missing(self._next(text) + 1) for text in request.texts)
             needed -= sum(not self.pool.is_idle(block) for blocks in known for block in blocks)
             beams = sum(r.beams for r in self.running) + request.beams
-            if not request.cancelled and (needed > self.pool.free or beams > self.texts):
+            if needed > self.pool.free or beams > self.texts:
                 return
             with self._changed:
                 self.waiting.popleft()
-            if request.cancelled:
-                request.finish("cancelled")
-                continue
             for text, blocks in zip(request.texts, known):
                 if blocks:
                     text.table.take_over(blocks)

@@ -382,6 +382,21 @@ def test_who_leaves_frees_its_blocks(llm, model, prompts):
     assert served.pool.free == 64 and [x for x in told if x[1]] == [([], "cancelled")] * 3
 
 
+def test_who_leaves_the_queue_holds_no_place_in_it(llm, model, prompts):
+    """Also behind a request for which there is no room yet."""
+    served = engine(llm, model, blocks=12)
+    requests = [llm.continuations.Sampled(prompts[i], 6) for i in (3, 1, 0, 5)]  # the first leaves no room
+    for request in requests:
+        served.submit(request)
+    served.step()
+    assert len(served.waiting) == 3
+    requests[2].cancel()
+    served.step()
+    assert requests[2].reason == "cancelled" and list(served.waiting) == [requests[1], requests[3]]
+    served.drain()
+    assert [r.reason for r in requests] == ["length", "length", "cancelled", "length"] and served.pool.free == 12
+
+
 def test_an_error_of_the_model_ends_those_who_asked_and_no_others(llm, model, prompts, expected):
     served = engine(llm, model)
     run, asked = served.runner.run, threading.Event()

@@ -147,6 +147,8 @@ def test_answers(server, llm, directory, model):
 
     cut = server.complete(prompt=PROMPT, max_tokens=12, temperature=0, stop=[expected[3:6]])["choices"][0]
     assert (cut["text"], cut["finish_reason"]) == (expected.split(expected[3:6])[0], "stop")
+    rest = server.complete(prompt=[5] * 253, temperature=0)  # of 256 tokens in all
+    assert rest["usage"]["total_tokens"] == 256 or rest["choices"][0]["finish_reason"] == "stop"
     found = server.complete(prompt=PROMPT, max_tokens=6, beams=3)["choices"][0]
     assert found["text"] and found["finish_reason"] == "length"
     server.until(free)
@@ -224,6 +226,7 @@ BAD = {
     "half a character": (b'{"prompt": "\\ud800"}', "surrogate"),
     "tokens outside": ({"prompt": [5, 288]}, "tokens from 0 to 287"),
     "too long": ({"prompt": "a", "max_tokens": 256}, "256 tokens at most"),
+    "a prompt that is too long": ({"prompt": [5] * 256}, "256 tokens at most are required, got 256 of the prompt"),
     "no tokens": ({"prompt": "a", "max_tokens": 0}, "'max_tokens' as an integer from 1"),
     "a number as text": ({"prompt": "a", "max_tokens": "7"}, "'max_tokens' as an integer"),
     "a negative temperature": ({"prompt": "a", "temperature": -1}, "'temperature' as a number from 0"),
