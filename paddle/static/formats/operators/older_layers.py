@@ -75,7 +75,7 @@ def cross_entropy(x: Tensor, label: Tensor, *, soft_label: bool = False, ignore_
 
 @operator("bpr_loss")
 def bpr_loss(x: Tensor, label: Tensor) -> Any:
-    """How much less any other class has than the right one: a mean of logarithms."""
+    """The mean over other classes of how much less they have than the right one, in logarithms."""
     label = label if label.ndim == x.ndim else label.unsqueeze(-1)
     each = F.softplus(x - paddle.take_along_axis(x, label, -1))
     others = 1.0 - F.one_hot(label.squeeze(-1), x.shape[-1]).astype(x.dtype)
@@ -96,7 +96,7 @@ def modified_huber_loss(x: Tensor, y: Tensor) -> Any:
 
 @operator("teacher_student_sigmoid_loss")
 def teacher_student_sigmoid_loss(x: Tensor, label: Tensor) -> Any:
-    """Whether there was a click, and the teacher's score where there is one: -2, -1, then score, then 1 + score."""
+    """A label that says whether there was a click, and the teacher's score where there is one: -2, -1, then score, then 1 + score."""
     base = F.softplus(x)
     clicked = paddle.where((label >= -1.0) & (label < 0.0) | (label >= 1.0), base - x, base)
     score = paddle.where(label >= 1.0, label - 1.0, label)

@@ -17,7 +17,7 @@ _INT = "int64"
 
 
 def count_of(offsets: Tensor) -> Any:
-    """How many sequences there are."""
+    """The number of sequences."""
     return offsets.shape[0] - 1
 
 
@@ -75,10 +75,10 @@ def sequence_owners(x: Tensor, offsets: Tensor) -> Any:
 
 
 @operator("sequence_offsets_of_equal")
-def sequence_offsets_of_equal(x: Tensor, wholes: Tensor) -> Any:
-    """Offsets where each whole has as many rows of ``x`` as any other."""
-    each = x.shape[0] // wholes.shape[0]
-    return paddle.arange(0, wholes.shape[0] + 1, 1, _INT) * each
+def sequence_offsets_of_equal(x: Tensor, images: Tensor) -> Any:
+    """Offsets where each image has as many rows of ``x`` as any other."""
+    each = x.shape[0] // images.shape[0]
+    return paddle.arange(0, images.shape[0] + 1, 1, _INT) * each
 
 
 @operator("sequence_pool")

@@ -52,7 +52,7 @@ def _leaky_relu(t: Translator, o: Operator) -> None:
 
 @rule("nop", "c_sync_calc_stream", "c_sync_comm_stream", "c_wait_comm", "c_wait_compute", "delete_var")
 def _nothing(t: Translator, o: Operator) -> None:
-    """What waits, or gives memory back, leaves values as they are."""
+    """Operators that wait, or give memory back, leave values as they are."""
     for x, y in zip(o.inputs.get("X", ()), o.outputs.get("Out", ()), strict=False):
         t.values[y] = t.value(x)
 
