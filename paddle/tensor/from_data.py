@@ -433,7 +433,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """
     if isinstance(x, Tensor):
         value = apply1(_COPY, x)
-    elif _has_size(x):
+    elif capture_of() is not None and _has_size(x):
         value = to_tensor(x if isinstance(x, (list, tuple)) else [x], "float64" if _has_float(x) else None)
     elif isinstance(x, (list, tuple)) and _has_tensor(x):
         value = _nested(x, None, "assign")

@@ -209,7 +209,7 @@ def test_saved_models_do_what_eager_calls_do(f, shape, tmp_path):
     compare(make, lambda: model, shape)
 
 
-@pytest.mark.parametrize("f", [*FUNCTIONS, *LAYERS])
+@pytest.mark.parametrize("f", [*FUNCTIONS, *LAYERS, Private])
 def test_whole_graphs_do_what_eager_calls_do(f):
     make = f if isinstance(f, type) else lambda: f
 
@@ -226,6 +226,49 @@ def test_a_layer_is_what_it_was_when_its_model_was_saved(tmp_path):
     layer = OneWay()
     saved(layer, tmp_path, [None, 2])
     assert layer._mask is None
+
+
+class Once(nn.Layer):
+    """A mask that nothing reads behind the branch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._mask: Any = None
+
+    def forward(self, x):
+        if x.sum() > 0:
+            if self._mask is None:
+                self._mask = paddle.ones([2]) * 3
+            x = x * self._mask
+        return x * 2
+
+
+class Pair(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self._mask: Any = None
+
+    def forward(self, x):
+        i = paddle.zeros([])
+        while i < x.sum():
+            if self._mask is None:
+                self._mask = (x * 2, paddle.ones([2]))
+            x, i = x - self._mask[0], i + 1
+        return x
+
+
+@pytest.mark.parametrize("signs", [[1, -1, 1], [-1, 1, -1, 1], [-1, -1, 1]])
+@pytest.mark.parametrize("kind", [Once, Pair])
+def test_a_captured_layer_has_what_its_calls_have_made(kind, signs):
+    layer, captured = kind(), kind()
+    call = paddle.jit.to_static(captured, full_graph=True)
+    for sign in signs:
+        x = paddle.full([3, 2], float(sign))
+        np.testing.assert_allclose(call(x).numpy(), layer(x).numpy())
+        assert (captured._mask is None) == (layer._mask is None)
+        for a, b in zip(captured._mask or (), layer._mask or (), strict=True) if kind is Pair else ():
+            np.testing.assert_allclose(a.numpy(), b.numpy())
+    assert not call.forward.fallbacks and call.forward.get_traced_count() <= 2
 
 
 def test_getattr_with_none_for_what_one_way_sets(tmp_path):

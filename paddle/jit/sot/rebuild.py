@@ -35,7 +35,7 @@ from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.sources import Fixed, Namespace, Source
 from paddle.jit.sot.trace import HEAP_TYPE, IDENTICAL, MUTABLE, ListAppend, TensorMethod, Trace, Unset, is_bound
 from paddle.jit.sot.translation import package
-from paddle.jit.source.values import LATE
+from paddle.jit.source.values import LATE, Optional
 from paddle.jit.specs import positions_of
 from paddle.tensor._tensor_array import TensorArray, separate
 from umiak.core.context import no_grad_guard
@@ -415,6 +415,11 @@ class Rebuilder:
                     out.append(f"{self.value(iterator)}.{slot} = {self.value(now)}")
         for (_, name), (x, value, plainly) in trace.attributes.items():
             target = self.value(x)
+            setter = "set_attribute" if plainly else "setattr"
+            if type(value) is Optional:
+                held = f"None if {self.value(value.is_none)}.item() else {self.value(value.value)}"
+                out.append(f"{setter}({target}, {name!r}, {held})")
+                continue
             if isinstance(value, LATE):
                 raise Uncapturable(
                     f"{name!r} of {type(x).__name__} has a value on some ways of the statement on a tensor at "
@@ -423,7 +428,6 @@ class Rebuilder:
             if value is DELETED:
                 out.append(f"{target}.__dict__.pop({name!r}, None)")  # it may be of the frame's making
             else:
-                setter = "set_attribute" if plainly else "setattr"
                 out.append(f"{setter}({target}, {name!r}, {self.value(value)})")
         for cell, value in trace.cells.values():
             source = trace.sources.get(id(cell))
