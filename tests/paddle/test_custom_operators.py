@@ -315,6 +315,22 @@ def test_numbers_and_sizes_decide_ranks_dtypes_and_counts():
             assert y.grad.tolist() == [[1.0] * 3] * 4
 
 
+def test_rules_that_are_set_again_are_those_of_later_calls():
+    @paddle.library.custom_op("test::again", mutates_args=())
+    def again(x: Tensor) -> Tensor:
+        return x.flatten() if again.flat else x * 2
+
+    again.flat = False
+    again.register_fake(lambda x: paddle.empty_like(x))
+    x = paddle.ones([2, 3])
+    captured = paddle.jit.to_static(lambda x: again(x) + 1)
+    assert again(x).shape == captured(x).shape == [2, 3]
+    again.flat = True
+    again.register_fake(lambda x: x.new_empty([x.shape[0] * x.shape[1]]))
+    assert again(x).shape == paddle.jit.to_static(lambda x: again(x) * 1)(x).shape == [6]
+    assert not again.definition.varies
+
+
 def test_operators_that_vary_may_call_each_other():
     @paddle.library.custom_op("test::inner", mutates_args=())
     def inner(x: Tensor, k: int) -> Tensor:

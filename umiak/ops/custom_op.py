@@ -98,9 +98,12 @@ class Definition:
         return kernel
 
     def changed(self) -> None:
-        """Plans hold what the rules were: make them anew."""
+        """Plans hold what the rules were, and ops what these gave: make them anew."""
+        self.varies = False
         for op in self.op._instances.values():
             op.clear()
+            op.seen.clear()
+            op.traceable.clear()
 
 
 def gradients_of(name: str, form: Sequence[Any], returned: Any) -> list[Any]:
