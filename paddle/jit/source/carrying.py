@@ -165,8 +165,6 @@ class _Loop:
             except _Again:
                 assert self.own.unusable is None, self.own.unusable
                 continue
-            finally:
-                self.before.restore()
             return self._done(leaves)
         raise ConversionError(
             f"[to_static] requires a loop whose body does the same whenever it is traced, got one at {self.where} that "
@@ -196,6 +194,7 @@ class _Loop:
                 place.set(_held(s.given(given[id(s)]), place, self.where))
 
     def _body(self, leaves: list[Any]) -> list[Any]:
+        """An iteration, behind which everything is what it was before the loop."""
         given = self._split(leaves)
         try:
             self._put(given)
