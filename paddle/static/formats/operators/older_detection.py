@@ -9,7 +9,7 @@ import numpy as np
 
 import paddle
 from paddle.static.formats.operators.detection import _kept, _overlaps, multiclass_nms3
-from paddle.static.formats.operators.table import Tensors, bounded_all, operator
+from paddle.static.formats.operators.table import Tensors, bounded, bounded_all, operator
 from paddle.vision import ops
 from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
@@ -26,6 +26,7 @@ def density_prior_box(
     mean = int((step_x + step_y) * 0.5)
     found = []  # of a cell: places of centres beside its own, and halves of sides
     for size, density in zip(fixed_sizes, densities, strict=True):
+        bounded(density**2)
         shift = mean // density
         for ratio in fixed_ratios:
             sides = size * math.sqrt(ratio) / 2, size / math.sqrt(ratio) / 2

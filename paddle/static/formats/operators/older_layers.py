@@ -6,7 +6,7 @@ from typing import Any
 
 import paddle
 from paddle.nn import functional as F
-from paddle.static.formats.operators.table import operator
+from paddle.static.formats.operators.table import bounded, operator
 from umiak.core.tensor import Tensor
 
 
@@ -22,6 +22,7 @@ def spp(x: Tensor, *, pyramid_height: int, pooling_type: str = "max") -> Any:
     """Pools of 1, 4, 16 … regions, one behind the other."""
     parts = []
     for level in range(pyramid_height):
+        bounded(2**level)
         bins = 2**level
         sizes = [-(-n // bins) for n in x.shape[2:]]
         pads = [(k * bins - n + 1) // 2 for k, n in zip(sizes, x.shape[2:], strict=True)]
@@ -96,7 +97,7 @@ def modified_huber_loss(x: Tensor, y: Tensor) -> Any:
 
 @operator("teacher_student_sigmoid_loss")
 def teacher_student_sigmoid_loss(x: Tensor, label: Tensor) -> Any:
-    """A label that says whether there was a click, and the teacher's score where there is one: -2, -1, then score, then 1 + score."""
+    """A label is -2, or -1 where there was a click; a teacher's score is added to 0, or to 1 where there was one."""
     base = F.softplus(x)
     clicked = paddle.where((label >= -1.0) & (label < 0.0) | (label >= 1.0), base - x, base)
     score = paddle.where(label >= 1.0, label - 1.0, label)

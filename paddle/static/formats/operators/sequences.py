@@ -10,7 +10,7 @@ from typing import Any
 
 import paddle
 from paddle.static.formats.operators import labels
-from paddle.static.formats.operators.table import Tensors, chosen, integer_of, operator
+from paddle.static.formats.operators.table import Tensors, bounded, chosen, integer_of, operator
 from umiak.core.tensor import Tensor
 
 _INT = "int64"
@@ -114,7 +114,7 @@ def _neighbour(x: Tensor, offsets: Tensor, owners: Tensor, distance: int) -> tup
 @operator("sequence_conv")
 def sequence_conv(x: Tensor, offsets: Tensor, filter: Tensor, *, context_length: int, context_start: int = 0) -> Any:
     owners, parts = owners_of(offsets, x), []
-    for k in range(context_length):
+    for k in range(bounded(context_length)):
         row, inside = _neighbour(x, offsets, owners, context_start + k)
         parts.append(row * inside.astype(x.dtype))
     return paddle.matmul(paddle.concat(parts, 1), filter)
@@ -124,7 +124,7 @@ def sequence_conv(x: Tensor, offsets: Tensor, filter: Tensor, *, context_length:
 def sequence_row_conv(x: Tensor, offsets: Tensor, filter: Tensor) -> Any:
     owners = owners_of(offsets, x)
     made = paddle.zeros_like(x)
-    for k in range(filter.shape[0]):
+    for k in range(bounded(filter.shape[0])):
         row, inside = _neighbour(x, offsets, owners, k)
         made = made + row * inside.astype(x.dtype) * filter[k]
     return made
@@ -133,7 +133,7 @@ def sequence_row_conv(x: Tensor, offsets: Tensor, filter: Tensor) -> Any:
 @operator("sequence_enumerate")
 def sequence_enumerate(x: Tensor, offsets: Tensor, *, win_size: int, pad_value: int = 0) -> Any:
     owners, parts = owners_of(offsets, x), []
-    for k in range(win_size):
+    for k in range(bounded(win_size)):
         row, inside = _neighbour(x, offsets, owners, k)
         parts.append(paddle.where(inside, row, paddle.full_like(row, pad_value)).reshape([-1, 1]))
     return paddle.concat(parts, 1)
