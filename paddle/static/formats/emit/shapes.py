@@ -272,10 +272,26 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
     if not pads:
         return made
     if o.op.mode == "constant":
+        if typed(made).dtype == "float32" and rank <= 5 and min(pads) >= rank - 3:
+            return _padded_behind(e, made, o, pads, float(value or 0))
         flat = [n for a in range(rank) for n in pads.get(a, (0, 0))]
         given = e.attribute(value or 0, typed(made).dtype)
         return e.one("pad", [made, given], e.type(o), paddings=array(i32, flat))
     return _mirrored(e, made, o, pads)
+
+
+def _padded_behind(e: Emitter, x: Result, o: ir.Operation, pads: dict[int, tuple[int, int]], value: float) -> Result:
+    """Numbers around the last three dims of ``x`` in float32. Predictors of the reference choose oneDNN's kernel of
+    ``pad`` for it, which writes behind its memory."""
+    rank = len(o.results[0].meta.shape)  # type: ignore[union-attr]
+    lead = range(5 - rank)
+    flat = [n for a in reversed(range(rank - 3, rank)) for n in pads.get(a, (0, 0))]
+    wide, kind = e.unsqueeze(x, lead), e.type(o)
+    grown = e.one(
+        "pad3d", [wide, e.ints(flat)], kind._replace(shape=(1,) * len(lead) + tuple(kind.shape)), mode=text("constant"),
+        pad_value=f64(value), data_format=text("NCDHW"),
+    )  # fmt: skip
+    return e.squeeze(grown, lead)
 
 
 def _lengthened(x: Tensor, value: Any, pads: Any) -> Tensor:
