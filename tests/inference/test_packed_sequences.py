@@ -10,6 +10,7 @@ import pytest
 
 import paddle
 from paddle import inference
+from paddle.inference.serve.application import takes_batches
 
 RECORDED = np.load(Path(__file__).parents[1] / "data/sequence_programs.npz")
 NAMES = sorted({key.partition("/")[0] for key in RECORDED.files})
@@ -126,3 +127,8 @@ def test_executors_and_loaded_layers_take_offsets_as_inputs(tmp_path: Path) -> N
     finally:
         paddle.disable_static()
     np.testing.assert_allclose(first, RECORDED["pooled/out/0"], rtol=1e-6)
+
+
+def test_servers_do_not_join_requests_over_sequences(tmp_path: Path) -> None:
+    made = predictor(tmp_path, "row_convolution")
+    assert not takes_batches(made)

@@ -25,6 +25,7 @@ from paddle.inference.serve.batching import Arrays, Batcher, Closed, Compute, Fu
 from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, chosen
 from paddle.inference.serve.http import Direct, error_response, read_body, refused, state_routes
 from paddle.inference.serve.metrics import Metrics
+from paddle.static.formats.graph import is_offsets
 from umiak.core.array import from_numpy, host_values
 from umiak.ir.expr import Sym
 from umiak.ir.program import reads_number
@@ -105,6 +106,8 @@ def takes_batches(predictor: Predictor) -> bool:
         return False  # data decide what is called, or an engine does, of which nothing is known
     if any(map(reads_number, predictor._run.program.walk())):
         return False  # data decide sizes
+    if any(map(is_offsets, predictor._prepared.metas)):
+        return False  # offsets count rows of one request
     firsts = [meta.shape[0] if meta.shape else None for meta in predictor._prepared.metas.values()]
     sizes = {s for s in firsts if type(s) is Sym}
     results: Any = predictor._run.program.outputs
