@@ -124,7 +124,8 @@ class Reached:
 
     def __init__(self, roots: Iterable[tuple[str, Any]], trees: dict[int, Tree]) -> None:
         self._trees = trees
-        self._is_unchanged = False  # as seen by ``changes``, behind which only ``restore`` comes
+        # What ``changes`` has seen to have changed, behind which only ``restore`` comes.
+        self._touched: list[Watched] | None = None
         self._watched: list[Watched] = [
             Token(None, lambda _: random.getstate(), "the random numbers of Python"),
             Token(None, lambda _: _of_numpy(np.random), "the random numbers of NumPy"),
@@ -146,16 +147,17 @@ class Reached:
 
     def changes(self) -> list[Place | str]:
         """Return what has changed since, as places, or in words where it cannot be put back."""
-        out = [change for x in self._watched for change in x.changes(self._name)]
-        self._is_unchanged = not out
+        # Layers are most of it, and nearly all are as they were.
+        touched = [x for x in self._watched if type(x) is not OfLayer or not x.is_unchanged()]
+        out = [change for x in touched for change in x.changes(self._name)]
+        self._touched = touched if out else []
         return out
 
     def restore(self) -> None:
         """Put back what can be."""
-        if not self._is_unchanged:
-            for x in self._watched:
-                x.restore()
-        self._is_unchanged = False
+        for x in self._watched if self._touched is None else self._touched:
+            x.restore()
+        self._touched = None
 
     def restore_where(self, is_gone: Callable[[Any], bool]) -> None:
         """Put back what holds values that are no longer of use."""
