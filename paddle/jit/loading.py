@@ -128,7 +128,7 @@ class TranslatedLayer(Layer):
         flags = {o.plain("parameter_name"): trainable(o) for o in kept}
         for i, name in enumerate(sorted(flags)):
             value = persistable_vars[name]
-            made = Parameter(from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value.detach().clone())
+            made = Parameter(from_numpy(value) if isinstance(value, np.ndarray) else value.detach().clone())
             made._describe(unique_name.generate(name), ParamAttr(trainable=flags[name]))
             self._keys[name] = f"param_{i}"
             self.add_parameter(f"param_{i}", made)
