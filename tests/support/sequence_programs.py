@@ -414,6 +414,18 @@ def suppressed(boxes: Any, scores: Any) -> list[Any]:
     ]
 
 
+@program(
+    boxes=np.stack([BOXES, BOXES]), scores=numbers(2, 2, 4, low=0.0), ids=(np.full((4, 1), 2, "int64"), [[0, 3, 4]])
+)
+def nothing_left(boxes: Any, scores: Any, ids: Any) -> list[Any]:
+    """Where nothing is left, one element says so."""
+    limits = {"score_threshold": 2.0, "nms_top_k": 10, "nms_threshold": 0.4, "nms_eta": 1.0, "keep_top_k": 5}
+    return [
+        op("multiclass_nms", {"BBoxes": boxes, "Scores": scores}, background_label=-1, normalized=False, **limits),
+        op("ctc_align", {"Input": ids}, "Output:int64", blank=2, merge_repeated=True, padding_value=0),
+    ]
+
+
 QUADS = np.array(
     [
         [0, 0, 8, 0, 8, 4, 0, 4],

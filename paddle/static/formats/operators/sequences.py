@@ -214,7 +214,10 @@ def sequence_ctc_align(x: Tensor, offsets: Tensor, *, blank: int = 0, merge_repe
     if merge_repeated:
         row, inside = _neighbour(x, offsets, owners_of(offsets, x), -1)
         kept = kept & ~(inside & paddle.equal(x, row))
-    return _only(x, kept.reshape([-1]), offsets)
+    # A row of -1 where nothing is left, which no sequence has.
+    x = paddle.concat([x, paddle.full_like(x[:1], -1)])
+    kept = kept.reshape([-1])
+    return _only(x, paddle.concat([kept, ~paddle.any(kept, keepdim=True)]), offsets)
 
 
 @operator("sequence_scatter")
