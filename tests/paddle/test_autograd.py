@@ -54,6 +54,56 @@ def test_grad():
     assert g.item() == 10
 
 
+# A function of two vectors of 3, and of the weights of its result: gradients that the engine hands on as they are.
+HANDED_ON = {
+    "a sum": lambda a, b, w: paddle.grad(a + b, [a, b], w),
+    "a difference": lambda a, b, w: paddle.grad(a - b, [a, b], w),
+    "a copy": lambda a, b, w: paddle.grad([a.clone(), b], [a, b], [w, w]),
+    "a reshape": lambda a, b, w: paddle.grad(a.reshape([3, 1]) + b.reshape([3, 1]), [a, b], w.reshape([3, 1])),
+    "an input twice": lambda a, b, w: paddle.grad(a + b, [a, a], w),
+    "one number": lambda a, b, w: paddle.grad((a + b).sum() * 2, [a, b]),
+    "one number for each row": lambda a, b, w: paddle.grad(
+        a.expand([4, 3]).sum(0) + b, [a, b], w.detach()[:1].expand([3])
+    ),
+    "what a layer of Python saved": lambda a, b, w: paddle.grad(Handing.apply(a, w) + b, [a, b]),
+}
+
+
+class Handing(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(w)
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return ctx.saved_tensor()[0], None
+
+
+@pytest.mark.parametrize("mode", ["eager", "captured", "one graph"])
+@pytest.mark.parametrize("case", HANDED_ON)
+def test_who_writes_to_a_gradient_changes_nothing_else(case, mode):
+    """Neither another gradient nor what was given, as a whole and by one element."""
+
+    def step(a, b, w, whole):
+        gradients = HANDED_ON[case](a, b, w)
+        if whole:
+            gradients[0].scale_(10.0)
+        else:
+            gradients[0][1] = 7.0
+        return *gradients, w
+
+    run = step if mode == "eager" else paddle.jit.to_static(step, full_graph=mode == "one graph")
+    for whole in (True, False):
+        a, b, w = paddle.ones([3]), paddle.ones([3]), paddle.full([3], 2.0)
+        a.stop_gradient = b.stop_gradient = False
+        first, second = (g.numpy() for g in HANDED_ON[case](a, b, w))
+        expected = first * 10 if whole else np.where(np.arange(3) == 1, 7, first)
+        got = run(a, b, w, whole)
+        for x, y in zip(got, (expected, second, np.full(3, 2.0)), strict=True):
+            np.testing.assert_array_equal(x.numpy(), y.astype("float32"))
+
+
 def test_higher_order():
     x = leaf(2.0)
     y = x**4

@@ -91,3 +91,14 @@ def test_indices_beside_new_dims(rank):
         b, x = torch.tensor(a), T(a)
         b[index] = x[index] = -1.0
         np.testing.assert_array_equal(x.numpy(), b.numpy(), err_msg=str(index))
+
+
+def test_strides_of_gradients():
+    """Those of ``.grad`` are in row-major order; ``paddle.grad`` gives a gradient as it was computed."""
+    for x in (paddle.ones([2, 3]), paddle.ones([3, 2]).t().detach(), paddle.ones([4, 6])[::2, ::2].detach()):
+        x.stop_gradient = False
+        for y, computed in ((x.t() * 2, [1, 2]), (x * x, [3, 1]), (x.unsqueeze(0).expand([2, 2, 3]), [3, 1])):
+            assert paddle.grad(y.sum(), [x], retain_graph=True)[0].strides == computed
+            x.clear_grad()
+            y.sum().backward()
+            assert x.grad.strides == [3, 1]
