@@ -133,3 +133,14 @@ def no_operators_left() -> Iterator[None]:
 
     for name in [n for n in registry.PYTHON_OP_REGISTRY._operators if n not in before]:
         take_out(registry.PYTHON_OP_REGISTRY.remove(name).definition)
+
+
+@pytest.fixture(autouse=True)
+def nothing_of_programs_left() -> Iterator[None]:
+    """Names of variables come again, so the global scope is each test's own; static mode ends with the test."""
+    yield
+    scope, mode = sys.modules.get("paddle.static.scope"), sys.modules.get("paddle.framework.mode")
+    if scope is not None:
+        scope.current().state.values.pop(scope._CURRENT + ".first", None)
+    if mode is not None:
+        mode.disable_static()
