@@ -146,6 +146,10 @@ class Config {
   void DisableMKLDNN() { mkldnn_ = false; }
   bool mkldnn_enabled() const { return mkldnn_; }
   void SetMkldnnCacheCapacity(int) {}
+  void EnableONEDNN() { EnableMKLDNN(); }
+  void DisableONEDNN() { DisableMKLDNN(); }
+  bool onednn_enabled() const { return mkldnn_; }
+  void SetOnednnCacheCapacity(int) {}
   void EnableMemoryOptim(bool on = true) { memory_optim_ = on; }
   bool enable_memory_optim() const { return memory_optim_; }
   void SwitchUseFeedFetchOps(int = 0) {}
@@ -297,19 +301,11 @@ class Predictor {
 
   std::vector<std::string> GetInputNames() const { return Names(true); }
   std::vector<std::string> GetOutputNames() const { return Names(false); }
-  std::map<std::string, std::vector<int64_t>> GetInputTensorShape() const {
-    std::map<std::string, std::vector<int64_t>> shapes;
-    for (size_t i = 0; i < Count(true); i++) {
-      const umiak_tensor_info info = state_->Info(i, true);
-      shapes[info.name].assign(info.shape, info.shape + info.rank);
-    }
-    return shapes;
-  }
-  std::map<std::string, DataType> GetInputTypes() const {
-    std::map<std::string, DataType> types;
-    for (size_t i = 0; i < Count(true); i++) types[state_->Info(i, true).name] = details::ToDataType(state_->Info(i, true).dtype);
-    return types;
-  }
+  std::map<std::string, std::vector<int64_t>> GetInputTensorShape() const { return Shapes(true); }
+  std::map<std::string, DataType> GetInputTypes() const { return Types(true); }
+  /// Sizes that are known only later are -1; all are known after a run.
+  std::map<std::string, std::vector<int64_t>> GetOutputTensorShape() const { return Shapes(false); }
+  std::map<std::string, DataType> GetOutputTypes() const { return Types(false); }
   std::unique_ptr<Tensor> GetInputHandle(const std::string& name) { return Handle(name, true); }
   std::unique_ptr<Tensor> GetOutputHandle(const std::string& name) { return Handle(name, false); }
 
@@ -339,6 +335,19 @@ class Predictor {
     std::vector<std::string> names;
     for (size_t i = 0; i < Count(input); i++) names.emplace_back(state_->Info(i, input).name);
     return names;
+  }
+  std::map<std::string, std::vector<int64_t>> Shapes(bool input) const {
+    std::map<std::string, std::vector<int64_t>> shapes;
+    for (size_t i = 0; i < Count(input); i++) {
+      const umiak_tensor_info info = state_->Info(i, input);
+      shapes[info.name].assign(info.shape, info.shape + info.rank);
+    }
+    return shapes;
+  }
+  std::map<std::string, DataType> Types(bool input) const {
+    std::map<std::string, DataType> types;
+    for (size_t i = 0; i < Count(input); i++) types[state_->Info(i, input).name] = details::ToDataType(state_->Info(i, input).dtype);
+    return types;
   }
   std::unique_ptr<Tensor> Handle(const std::string& name, bool input) {
     size_t index = 0;
