@@ -54,6 +54,24 @@ def test_meta_functions_make_nodes_of_programs(ops, rng):
         np.testing.assert_allclose(captured(x[:n]).numpy(), x.numpy()[:n] ** 2 + 2, rtol=1e-6)
 
 
+def test_methods_of_tensors(ops):
+    array = np.array([[1.0, -4.0, 0.25]], "float32")
+    expected = [
+        array[0], array, array[0], np.float32(5.0), array**2, 1 / np.sqrt(np.abs(array)), np.sin(array) + np.cos(array),
+    ]  # fmt: skip
+    for how, wanted in enumerate(expected):
+        got = paddle.ops.test_library.reduced(paddle.to_tensor(array), how).numpy()
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+        assert got.shape == wanted.shape
+
+
+def test_numbers_decide_ranks(ops):
+    x = paddle.ones([2, 3])
+    for way in (lambda f: f, paddle.jit.to_static, lambda f: paddle.jit.to_static(f, full_graph=True)):
+        totals = way(lambda x, keep: paddle.ops.test_library.totals(x, keep))
+        assert [totals(x, k).shape for k in (1, 0, 2, 0)] == [[2, 1], [2], [2, 1], [2]]
+
+
 def test_what_is_written_to_counts_as_written(ops):
     x = paddle.ones([2], "float32")
     x.stop_gradient = False

@@ -75,6 +75,7 @@ class Tensor {
   Tensor reshape(IntArrayRef shape) const { return made("reshape", {x_, shape.vec()}); }
   Tensor flatten(int64_t from = 0, int64_t to = -1) const { return made("flatten", {x_, from, to}); }
   Tensor unsqueeze(int64_t d) const { return made("unsqueeze", {x_, d}); }
+  Tensor squeeze() const { return made("squeeze", {x_}); }
   Tensor squeeze(int64_t d) const { return made("squeeze", {x_, d}); }
   Tensor expand(IntArrayRef shape) const { return made("expand", {x_, shape.vec()}); }
   Tensor permute(IntArrayRef dims) const { return made("transpose", {x_, dims.vec()}); }
@@ -88,12 +89,20 @@ class Tensor {
   Tensor sum() const { return made("sum", {x_}); }
   Tensor sum(IntArrayRef dims, bool keepdim = false) const { return made("sum", {x_, dims.vec(), nullptr, keepdim}); }
   Tensor mean() const { return made("mean", {x_}); }
+  Tensor mean(IntArrayRef dims, bool keepdim = false) const { return made("mean", {x_, dims.vec(), keepdim}); }
+  Tensor max() const { return made("max", {x_}); }
+  Tensor min() const { return made("min", {x_}); }
   Tensor matmul(const Tensor& y) const { return made("matmul", {x_, y.x_}); }
   Tensor abs() const { return made("abs", {x_}); }
   Tensor exp() const { return made("exp", {x_}); }
   Tensor log() const { return made("log", {x_}); }
   Tensor relu() const { return made("relu", {x_}); }
+  Tensor neg() const { return made("neg", {x_}); }
+  Tensor pow(double exponent) const { return made("pow", {x_, exponent}); }
   Tensor sqrt() const { return made("sqrt", {x_}); }
+  Tensor rsqrt() const { return made("rsqrt", {x_}); }
+  Tensor sin() const { return made("sin", {x_}); }
+  Tensor cos() const { return made("cos", {x_}); }
   Tensor tanh() const { return made("tanh", {x_}); }
   Tensor sigmoid() const { return made("sigmoid", {x_}); }
 

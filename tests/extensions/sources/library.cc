@@ -1,5 +1,8 @@
 // Operators by schemas. These headers, those of PyTorch and those of the reference framework compile this file.
 #include <torch/library.h>
+#ifndef WITHOUT_META  // what the reference framework lacks
+#include <torch/types.h>
+#endif
 
 #include <ATen/ATen.h>
 
@@ -69,7 +72,7 @@ TORCH_LIBRARY_IMPL(test_library, CPU, m) {
   m.impl("add_out", &add_out);
 }
 
-#ifndef WITHOUT_META  // a key that the reference framework lacks
+#ifndef WITHOUT_META
 TORCH_LIBRARY_IMPL(test_library, Meta, m) { m.impl("muladd", &muladd_meta); }
 
 at::Tensor lent(const at::Tensor& x, int64_t how) {
@@ -83,4 +86,32 @@ at::Tensor lent(const at::Tensor& x, int64_t how) {
 }
 
 TORCH_LIBRARY_FRAGMENT(test_library, m) { m.def("lent", &lent); }
+
+at::Tensor reduced(const at::Tensor& x, int64_t how) {
+  switch (how) {
+    case 0: return x.squeeze();
+    case 1: return x.mean({0}, true);
+    case 2: return x.mean({0});
+    case 3: return x.max() - x.min();
+    case 4: return x.neg().pow(2.0);
+    case 5: return x.abs().rsqrt();
+    default: return x.sin() + x.cos();
+  }
+}
+
+// A number decides the rank.
+at::Tensor totals(const at::Tensor& x, int64_t keep) { return x.sum({1}, keep != 0); }
+
+at::Tensor totals_meta(const at::Tensor& x, int64_t keep) {
+  return keep ? at::empty({x.size(0), 1}, x.options()) : at::empty({x.size(0)}, x.options());
+}
+
+TORCH_LIBRARY_FRAGMENT(test_library, m) {
+  m.def("reduced", &reduced);
+  m.def("totals(Tensor x, int keep) -> Tensor");
+}
+
+TORCH_LIBRARY_IMPL(test_library, CPU, m) { m.impl("totals", &totals); }
+
+TORCH_LIBRARY_IMPL(test_library, Meta, m) { m.impl("totals", &totals_meta); }
 #endif
