@@ -31,7 +31,7 @@ from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
-from umiak.ir.program import reads_number
+from umiak.ir.program import Operand, Operation, Value, reads_number
 from umiak.ops.base import REGISTRY
 from umiak.runtime import parallel
 from umiak.runtime.program_tracer import Run, outside
@@ -117,7 +117,7 @@ class Prepared:
         program keeps or loops over would depend on them. ``sizes``: of inputs, by name, where they need no guess."""
         runs = [run] if isinstance(run, Run) else [stage.run for stage in run.stages if stage.run is not None]
         if any(r.program.effects for r in runs) or any(
-            o.regions or reads_number(o) or o.op.random or o.op.effect for r in runs for o in r.program.walk()
+            _decides_by_data(o) or o.op.random or o.op.effect for r in runs for o in r.program.walk()
         ):
             return False
         if any(is_offsets(name) for name, _ in run.feeds):  # zeros are offsets of no sequence
@@ -139,6 +139,21 @@ class Prepared:
         elif known is not None and len(known["usual"]) == len(sizes):
             sizes = list(known["usual"])
         return from_numpy(np.zeros(sizes, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
+
+
+def _decides_by_data(o: Operation) -> bool:
+    """Return whether data say which operations run, or on how much: sizes are the same whatever a tensor holds."""
+    if o.regions:
+        return o.name != "cond" or not _is_of_sizes(o.operands[0])
+    return reads_number(o) and o.name != "sized"
+
+
+def _is_of_sizes(x: Operand) -> bool:
+    """Return whether a value is computed of numbers alone."""
+    if type(x) is not Value:
+        return True
+    made_by = x.operation
+    return made_by is not None and not made_by.regions and all(map(_is_of_sizes, made_by.operands))
 
 
 def run_of(model: loading.Model) -> Run:

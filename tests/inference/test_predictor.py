@@ -603,3 +603,29 @@ def test_first_calls_at_smaller_sizes_touch_no_new_memory(tmp_path):
         predictor.run()
         pages = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
         assert pages * resource.getpagesize() < width * side * side * 4 / 4
+
+
+def test_branches_on_sizes_are_lowered_before_the_first_call(tmp_path):
+    """Zeros take the way that other tensors of their sizes take; where data decide, nothing is run before."""
+
+    def by_sizes(x, y):
+        if x.shape[1] == y.shape[1] and x.shape[1] > 1:
+            return x + y
+        return x + y[:, :1]
+
+    def by_data(x, y):
+        return x + y if (x > 0).all() else x + y[:, :1]
+
+    specs = [paddle.static.InputSpec([2, None], "float32", name) for name in "xy"]
+    for call, is_lowered, sizes in ((by_sizes, True, ((64, 64), (64, 3))), (by_data, False, ((64, 64),))):
+        prefix = str(tmp_path / call.__name__)
+        paddle.jit.save(paddle.jit.to_static(call, specs, full_graph=True), prefix)
+        predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
+        lowered = predictor._run.executor._lowered
+        assert bool(lowered) == is_lowered
+        before = lowered.copy()
+        for n, m in sizes:
+            x, y = np.full((2, n), 0.5, "float32"), np.full((2, m), 0.25, "float32")
+            (got,) = predictor.run([paddle.to_tensor(x), paddle.to_tensor(y)])
+            assert np.array_equal(got.numpy(), np.full((2, n), 0.75, "float32"))
+        assert not is_lowered or lowered == before
