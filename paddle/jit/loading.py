@@ -48,6 +48,10 @@ from umiak.util.errors import op_error
 FORWARD = "forward"
 
 
+class NoModel(FileNotFoundError, ValueError):
+    """A model that is not there. It is a ValueError in the reference framework."""
+
+
 class _Captured(SymbolicStaticFunction):
     """The captured program of a method, called with its inputs by position or by name, arrays among them."""
 
@@ -195,13 +199,13 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
         TypeError: another option, or something that names no file.
         ValueError: files that are no such model, damaged, or with operators that are not known.
         RuntimeError: operators of users (``paddle.library``) that are not registered here.
-        OSError: a file that is not there.
+        FileNotFoundError: a file that is not there; of the program's file, it is a ValueError as well.
 
     Example:
         >>> import paddle
         >>> paddle.jit.load("/nowhere/model")
         Traceback (most recent call last):
-        FileNotFoundError: [Errno 2] No such file or directory: '/nowhere/model.json'
+        paddle.jit.loading.NoModel: [load] requires a model '/nowhere/model', got no file '/nowhere/model.json'
     """
     if unknown := sorted(set(configs) - {"model_filename", "params_filename"}):
         raise op_error(TypeError, "load", "options of ['model_filename', 'params_filename']", unknown)
@@ -218,6 +222,9 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
                     sources.setdefault(name, paths_of(f"{prefix}.{name}"))
         if len(sources) > 1 and not os.path.exists(sources[FORWARD][0]):
             del sources[FORWARD]
+    for model, _ in sources.values():
+        if not os.path.exists(model):
+            raise op_error(NoModel, "load", f"a model {prefix!r}", f"no file {model!r}")
     modules = {name: _read(model) for name, (model, _) in sources.items()}
     together = sorted({n for module in modules.values() for n in parameter_names(module)})
     values: dict[str, Any] = {}
