@@ -289,5 +289,5 @@ def _backward(
                 grads_in[i] = F.cast(g, dtype=dtypes[i])
         return tuple(grads_in)
 
-    run.traceable = True
+    run.traceable = run.may_write = True
     return run

@@ -8,7 +8,6 @@ from typing import Any
 from paddle._public import public
 from paddle.tensor._args import (
     axis_of,
-    equal_shapes,
     integer,
     integers,
     need_tensor,
@@ -20,7 +19,7 @@ from paddle.tensor._args import (
 from paddle.tensor._args import cast as _cast_to
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.tensor import Tensor
+from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 
 
 def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
@@ -36,13 +35,14 @@ def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
 
 
 def _repeated(x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """``x`` in a shape that it broadcasts to; memory of its own where nothing is repeated, so that nobody writes to two
-    tensors who sees one of whole memory.
+    """``x`` in a shape that it broadcasts to, in memory of its own: a write to it, or to ``x``, is not seen in the
+    other.
     """
     seen = F.broadcast_to(x, shape)
-    if type(seen._count) is type(x._count) is int:
-        return F.copy(seen) if seen._count == x._count else seen
-    return F.copy(seen) if equal_shapes(shape, (*(1,) * (len(shape) - x.ndim), *x.shape)) else seen
+    if seen is x or not seen._kind & KIND_SYMBOLIC:
+        return F.copy(seen)
+    seen._tracer.set_apart(seen)
+    return seen
 
 
 @public(aliases={"size": "shape"}, ints_from=1)
@@ -54,8 +54,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         shape: the new sizes, as a list, a tuple, an integer tensor or separate ints; -1 keeps the size of x.
 
     Returns:
-        Tensor of x's dtype and the new shape: a view, in which several elements share memory, and which is not to be
-        written to. Memory of its own where no element is repeated.
+        Tensor of x's dtype and the new shape, in memory of its own. Captured functions and programs copy nothing.
 
     Raises:
         TypeError: x is not a tensor.
@@ -79,8 +78,7 @@ def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
         shape: the new sizes, as a list, a tuple or an integer tensor; -1 keeps the size of x.
 
     Returns:
-        Tensor of x's dtype and the new shape, as from :func:`expand`: a view, or memory of its own where nothing is
-        repeated.
+        Tensor of x's dtype and the new shape, as from :func:`expand`.
 
     Raises:
         TypeError: x is not a tensor.
@@ -104,8 +102,7 @@ def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
         y: tensor whose shape is taken; its dtype and elements are not read.
 
     Returns:
-        Tensor of x's dtype and y's shape, as from :func:`expand`: a view, or memory of its own where nothing is
-        repeated.
+        Tensor of x's dtype and y's shape, as from :func:`expand`.
 
     Raises:
         TypeError: x or y is not a tensor.
@@ -127,8 +124,7 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
         input: a list or tuple of tensors; dtypes may differ.
 
     Returns:
-        List of tensors of one shape, each of the dtype it had, as from :func:`expand`: views, or memory of their own
-        where nothing is repeated.
+        List of tensors of one shape, each of the dtype it had, as from :func:`expand`.
 
     Raises:
         TypeError: an item is not a tensor.

@@ -14,7 +14,7 @@ from paddle.inference import Config, create_predictor
 from paddle.inference.loading import files_of
 from paddle.nn.functional.flash_attention import flash_attention, flash_attn_unpadded
 from paddle.static import InputSpec
-from umiak.runtime import capture
+from umiak.runtime import capture, captured_function
 
 HEADS, DIM, ROWS = 4, 8, 160  # more rows than a tile of keys has
 ENDS = np.array([0, 40, 41, 150, ROWS], "int32")
@@ -164,7 +164,8 @@ def test_loaded_layer(saved, monkeypatch):
     net, path, given = saved
     counts = []
     fuse = capture.fuse_plain_attention
-    monkeypatch.setattr(capture, "fuse_plain_attention", lambda *xs, **more: counts.append(fuse(*xs, **more)))
+    for module in (capture, captured_function):
+        monkeypatch.setattr(module, "fuse_plain_attention", lambda *xs, **more: counts.append(fuse(*xs, **more)))
     loaded = paddle.jit.load(path)
     results = []
     for layer in (net, loaded):

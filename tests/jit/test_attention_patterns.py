@@ -41,7 +41,7 @@ SHAPES = [(2, 3, 40, 8), (2, 3, 48, 8), (2, 3, 48, 6)]
 @pytest.fixture
 def fusions(monkeypatch):
     """The numbers of fusions in each program that is made."""
-    from umiak.runtime import capture
+    from umiak.runtime import capture, captured_function
 
     counts = []
     fuse = capture.fuse_plain_attention
@@ -50,7 +50,8 @@ def fusions(monkeypatch):
         counts.append(fuse(*args, **kwargs))
         return counts[-1]
 
-    monkeypatch.setattr(capture, "fuse_plain_attention", counted)
+    for module in (capture, captured_function):
+        monkeypatch.setattr(module, "fuse_plain_attention", counted)
     return counts
 
 

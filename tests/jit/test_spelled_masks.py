@@ -12,7 +12,7 @@ import paddle.nn.functional as F
 from paddle.distributed.fleet.utils import recompute
 from umiak.compiler.passes import attention as fusions
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.runtime import capture, control, program_tracer
+from umiak.runtime import capture, captured_function, control, program_tracer
 
 N, HIDDEN = 72, float("-inf")
 LENGTHS = [20, 31, 21]
@@ -225,7 +225,7 @@ def programs(monkeypatch):
         seen.append((count, program.copy()))
         return count
 
-    for module in (capture, program_tracer):
+    for module in (capture, captured_function, program_tracer):
         monkeypatch.setattr(module, "fuse_plain_attention", noted)
     return seen
 

@@ -104,6 +104,72 @@ def test_who_writes_to_a_gradient_changes_nothing_else(case, mode):
             np.testing.assert_array_equal(x.numpy(), y.astype("float32"))
 
 
+def halved(g):
+    g.scale_(0.5)
+
+
+def first_set(g):
+    g[0] = 5.0
+
+
+class Writing(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x, write):
+        ctx.write = write
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        ctx.write(g)
+        return g
+
+
+def _quietly(write):
+    def hook(g):
+        with paddle.no_grad():
+            write(g)
+
+    return hook
+
+
+def _hooked(x, write):
+    x.register_hook(_quietly(write))
+    return x
+
+
+WRITTEN = {
+    "hook of a leaf": _hooked,
+    "hook of a result": lambda x, write: _hooked(x * 1, write),
+    "layer of Python": lambda x, write: Writing.apply(x, write),
+}
+LOSSES = {
+    "one number": lambda x, y: (x.sum() + y.sum()).backward(),
+    "one gradient for two": lambda x, y: (x + y).exp().sum().backward(),
+    "a weight": lambda x, y: (x + y).backward(WEIGHT),
+    "of its own": lambda x, y: (x.exp() + y).sum().backward(),
+}
+WEIGHT = paddle.full([3], 2.0)
+
+
+@pytest.mark.parametrize("write", [halved, first_set])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("where", WRITTEN)
+def test_functions_may_write_to_the_gradients_that_they_get(where, loss, write):
+    """Other gradients, other elements and the weight that was given are what they are without it."""
+    plain = [leaf(1.0, 2.0, 3.0), leaf(1.0, 0.5, 2.0)]
+    LOSSES[loss](*plain)
+    x, y = (leaf(*t.tolist()) for t in plain)
+    LOSSES[loss](WRITTEN[where](x, write), y)
+    expected = plain[0].grad.numpy().copy()
+    if write is halved:
+        expected *= 0.5
+    else:
+        expected[0] = 5.0
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+    np.testing.assert_array_equal(y.grad.numpy(), plain[1].grad.numpy())
+    assert WEIGHT.tolist() == [2.0, 2.0, 2.0]
+
+
 def test_higher_order():
     x = leaf(2.0)
     y = x**4

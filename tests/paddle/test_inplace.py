@@ -11,6 +11,7 @@ import paddle
 import paddle.nn.functional as F
 from paddle._public import ROWS
 from tests.support import alias_programs, inplace_cases
+from umiak import ops
 
 FORMS = {
     row.name: row for row in ROWS if row.base is not None and row.value is not row.base and "Tensor" in row.exported_by
@@ -468,14 +469,20 @@ def test_shape_of_what_comes_from_outside_of_a_captured_function():
 
 # --- views whose elements share memory -------------------------------------------------------------------------------
 
+
+def wide(x, shape):
+    """A view in which elements appear several times; what ``paddle.expand`` gives is no view."""
+    return ops.broadcast_to(x, shape=tuple(shape))
+
+
 WIDE = {
-    "expand": (lambda y: y.expand([3, 2, 2]), lambda e: e[1]),
-    "column": (lambda y: y[:, :1].expand([2, 3]), lambda e: e[:, 1]),
-    "one element": (lambda y: y[0, 1].expand([3]), lambda e: e[2]),
+    "expand": (lambda y: wide(y, [3, 2, 2]), lambda e: e[1]),
+    "column": (lambda y: wide(y[:, :1], [2, 3]), lambda e: e[:, 1]),
+    "one element": (lambda y: wide(y[0, 1], [3]), lambda e: e[2]),
     "windows": (lambda y: y.flatten().unfold(0, 2, 1), lambda e: e[:, 1]),
-    "transposed first": (lambda y: y.T.expand([2, 2, 2]), lambda e: e[0].T[0]),
-    "wide twice": (lambda y: y[0].expand([2, 2]).unsqueeze(0).expand([2, 2, 2]), lambda e: e[1, 0]),
-    "reshaped": (lambda y: y.expand([2, 2, 2]).reshape([2, 4]), lambda e: e[1]),
+    "transposed first": (lambda y: wide(y.T, [2, 2, 2]), lambda e: e[0].T[0]),
+    "wide twice": (lambda y: wide(wide(y[0], [2, 2]).unsqueeze(0), [2, 2, 2]), lambda e: e[1, 0]),
+    "reshaped": (lambda y: wide(y, [2, 2, 2]).reshape([2, 4]), lambda e: e[1]),
 }
 
 
@@ -483,15 +490,15 @@ WIDE = {
 @pytest.mark.parametrize("name", WIDE)
 def test_writes_to_a_part_of_a_view_that_overlaps_itself(name, captured):
     """Every element of the base that the part shows has the new value, with its gradient, wherever it is read."""
-    wide, part = WIDE[name]
+    view, part = WIDE[name]
     a = np.array([[1.0, 2.0], [3.0, 4.0]])
-    places = part(wide(constant(np.arange(4.0).reshape(2, 2)))).numpy().astype(int)
-    new = np.cos(np.arange(part(wide(constant(a))).size)).reshape(part(wide(constant(a))).shape)
+    places = part(view(constant(np.arange(4.0).reshape(2, 2)))).numpy().astype(int)
+    new = np.cos(np.arange(part(view(constant(a))).size)).reshape(part(view(constant(a))).shape)
     x, v = leaf(a), leaf(new)
 
     def function(x, v):
         y = x * 1.0
-        e = wide(y)
+        e = view(y)
         part(e).copy_(v)
         return (y * constant([[1.0, 2.0], [3.0, 4.0]])).sum() + e.sum(), y, e
 
@@ -500,8 +507,8 @@ def test_writes_to_a_part_of_a_view_that_overlaps_itself(name, captured):
     expected = a.reshape(-1).copy()
     expected[places.reshape(-1)] = new.reshape(-1)
     np.testing.assert_array_equal(y.numpy().reshape(-1), expected)
-    np.testing.assert_array_equal(e.numpy(), wide(constant(expected.reshape(2, 2))).numpy())
-    seen = np.bincount(wide(constant(np.arange(4.0).reshape(2, 2))).numpy().astype(int).reshape(-1), minlength=4)
+    np.testing.assert_array_equal(e.numpy(), view(constant(expected.reshape(2, 2))).numpy())
+    seen = np.bincount(view(constant(np.arange(4.0).reshape(2, 2))).numpy().astype(int).reshape(-1), minlength=4)
     slope = np.array([1.0, 2.0, 3.0, 4.0]) + seen
     np.testing.assert_allclose(v.grad.numpy().reshape(-1), slope[places.reshape(-1)])
     kept = slope.copy()
@@ -529,7 +536,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_writes_to_elements_that_share_memory_are_refused(name, captured):
     def function(y):
-        REFUSED[name]((y * 1.0).expand([3, 2]))
+        REFUSED[name](wide(y * 1.0, [3, 2]))
         return y * 1.0
 
     with pytest.raises(RuntimeError, match="memory of their own"):
@@ -541,7 +548,7 @@ def test_writes_to_elements_that_share_memory_are_refused(name, captured):
 # Which of the functions that cut a tensor up give views, as the reference framework does.
 PARTS = {
     "unbind": (lambda x: paddle.unbind(x, 1), True),
-    "many": (lambda x: paddle.unbind(x.reshape([-1]).expand([70, 24])[:, :5].T, 1)[:3], True),
+    "many": (lambda x: paddle.unbind(wide(x.reshape([-1]), [70, 24])[:, :5].T, 1)[:3], True),
     "unstack": (lambda x: paddle.unstack(x, 1), False),
     "split": (lambda x: paddle.split(x, 2, 2), False),
     "split at": (lambda x: paddle.split(x, [1, 3], 2), False),
@@ -644,7 +651,7 @@ def test_what_is_kept_of_the_overwritten_part_of_a_leaf_is_noticed():
 
 def test_a_write_that_shows_elsewhere_in_a_view_of_a_leaf_is_refused():
     x = leaf([1.0])
-    rows = x.expand([2, 1])
+    rows = wide(x, [2, 1])
     with pytest.raises(RuntimeError, match="leaf"):
         rows[0].zero_()
     assert x.tolist() == [1]

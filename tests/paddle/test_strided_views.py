@@ -96,6 +96,11 @@ COPIES = {
     "dropout in evaluation": lambda x: F.dropout(x, 0.5, training=False),
     "the layer in evaluation": lambda x: paddle.nn.Dropout(0.5).eval()(x),
     "expand": lambda x: x.expand([2, 3]),
+    "expand by rows": lambda x: x[:1].expand([2, 3]),
+    "expand by a new dim": lambda x: x.expand([2, 2, 3]),
+    "expand_as, repeated": lambda x: x[:, :1].expand_as(x),
+    "broadcast_to, repeated": lambda x: paddle.broadcast_to(x[0], [4, 3]),
+    "broadcast_tensors, repeated": lambda x: paddle.broadcast_tensors([x[:, :1], x])[0],
     "expand by dims of 1": lambda x: x.expand([1, 1, -1, 3]),
     "expand_as": lambda x: x.expand_as(x),
     "broadcast_to": lambda x: paddle.broadcast_to(x, [2, 3]),
@@ -125,3 +130,33 @@ def test_a_result_is_written_to(name, captured):
     y = (paddle.jit.to_static(f) if captured else f)(x)
     assert (y.numpy() == 1.0).all()
     assert (x.numpy() == (name in SAME)).all()
+
+
+REPEATED = [name for name in COPIES if name.startswith(("expand", "broadcast"))]
+
+
+@pytest.mark.parametrize("mode", ["eager", "captured", "one graph"])
+@pytest.mark.parametrize("name", REPEATED)
+def test_parts_of_repeated_elements_are_written_to(name, mode):
+    """Neither the operand nor other elements see it, nor do repeated elements what is written to the operand later."""
+
+    def f(x):
+        x = x * 1.0
+        y = COPIES[name](x)
+        seen = y[0]
+        y[0] = 5.0
+        x.add_(paddle.ones_like(x))
+        return y, seen, x
+
+    a = np.arange(6.0, dtype="float32").reshape(2, 3)
+    x = paddle.to_tensor(a, stop_gradient=False)
+    want = COPIES[name](paddle.to_tensor(a)).numpy().copy()
+    times = COPIES[name](paddle.to_tensor(np.arange(6).reshape(2, 3))).numpy()
+    want[0] = 5.0
+    y, seen, later = (f if mode == "eager" else paddle.jit.to_static(f, full_graph=mode == "one graph"))(x)
+    np.testing.assert_array_equal(y.numpy(), want)
+    np.testing.assert_array_equal(seen.numpy(), want[0])
+    np.testing.assert_array_equal(later.numpy(), a + 1)
+    y.sum().backward()
+    counts = np.bincount(times[1:].reshape(-1), minlength=6).reshape(2, 3)
+    np.testing.assert_array_equal(np.zeros((2, 3)) if x.grad is None else x.grad.numpy(), counts)

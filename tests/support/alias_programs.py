@@ -67,17 +67,12 @@ def _torch_write(t: list, s: Step, x: Any) -> None:
         getattr(x, s.op)()
 
 
-def _repeats(x, shape) -> bool:
-    return torch.Size(shape).numel() != x.numel()
-
-
 VIEWS = {
     "index": (lambda x, i: x[i], lambda x, i: x[i]),
     "transpose": (lambda x, a, b: paddle.swapaxes(x, a, b), lambda x, a, b: x.transpose(a, b)),
     "unsqueeze": (lambda x, a: paddle.unsqueeze(x, a), lambda x, a: x.unsqueeze(a)),
     "squeeze": (lambda x, a: paddle.squeeze(x, a), lambda x, a: x.squeeze(a)),
-    # What repeats nothing is a copy.
-    "expand": (lambda x, s: paddle.expand(x, s), lambda x, s: x.expand(s) if _repeats(x, s) else x.expand(s).clone()),
+    "expand": (lambda x, s: paddle.expand(x, s), lambda x, s: x.expand(s).clone()),
     "reshape": (lambda x, s: paddle.reshape(x, s), lambda x, s: x.reshape(s)),
     "unfold": (lambda x, a, n, k: x.unfold(a, n, k), lambda x, a, n, k: x.unfold(a, n, k)),
     "diagonal": (lambda x: paddle.diagonal(x), lambda x: x.diagonal()),

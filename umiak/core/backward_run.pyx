@@ -16,13 +16,16 @@ from umiak.core.eager import apply
 from umiak.util.errors import freed_graph
 
 from umiak.core.context cimport OBSERVE_PROFILE
-from umiak.core.dispatch cimport call2
+from umiak.core.dispatch cimport call2, detached_copy
 from umiak.core.leaf_gradients cimport ADD, Sink, accumulate
 from umiak.core.node cimport Node, drop_saved, edge_at, saved_at
 from umiak.core.plan cimport FLAG_INNER, Plan, TensorProgram
 from umiak.core.saved_tensors cimport saved_tensors
 from umiak.core.tensor cimport *
 from umiak.core.views cimport view_params
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
 
 cdef object PROBE = None
 cdef object VJP_PLAN = None
@@ -257,7 +260,8 @@ cdef class Run:
                 if g != NULL:
                     pending[2] = <object>g if pending[2] is None else call2(ADD, pending[2], <object>g)
                 if pending[1] == 0 and pending[2] is not None:
-                    g_obj = call_hooks((<Tensor>edge).hooks, pending[2])
+                    # Held by the node that has computed it, its list, and `pending`; once more by this call.
+                    g_obj = call_hooks((<Tensor>edge).hooks, pending[2], 4)
                     pending[2] = None
                     self.leaf(<Tensor>edge, <PyObject*>g_obj)
                 return 0
@@ -299,7 +303,7 @@ cdef class Run:
             if node.tensor_hooks is not None:
                 for index, hooks in list(node.tensor_hooks.items()):
                     if self.grads[entry.first + index] != NULL and hooks:
-                        g = call_hooks(hooks, <object>self.grads[entry.first + index])
+                        g = call_hooks(hooks, <object>self.grads[entry.first + index], 2)
                         Py_INCREF(g)
                         Py_DECREF(<object>self.grads[entry.first + index])
                         self.grads[entry.first + index] = <PyObject*>g
@@ -485,10 +489,25 @@ cdef object seen_as_now(Tensor leaf, uint32_t shaped, Tensor g):
     return g
 
 
-cdef object call_hooks(list hooks, object g):
+cdef Tensor set_apart(Tensor g, Py_ssize_t held):
+    """A gradient that a function of the user's may write to: nobody but the run, which holds it ``held`` times, has it or its memory, and
+    its elements are apart. One with a history is left as it is."""
+    if g.node is not None or g.kind & ~<uint32_t>KIND_VIEW:
+        return g
+    if g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK or Py_REFCNT(<PyObject*>g) > held or Py_REFCNT(<PyObject*>g.storage) > 1:
+        return detached_copy(g)
+    return g
+
+
+cdef object call_hooks(list hooks, object g, Py_ssize_t held):
+    """The gradient after its hooks. ``held``: the references that the run itself and this call have to it."""
+    cdef bint apart = False
     for entry in list(hooks):
         if type(entry) is Sink:
             continue
+        if not apart:
+            g = set_apart(<Tensor>g, held)
+            apart = True
         replaced = entry[0](g)
         if replaced is not None:
             if not isinstance(replaced, Tensor):
@@ -527,6 +546,10 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
             if replaced is not None:
                 grads = replaced_by(node, replaced, n_out, "prehook")
     if node.plan is None:
+        if getattr(node.python, "may_write", False):
+            for i in range(n_out):
+                if grads[i] is not None:                 # held by the run, by the list, and in passing
+                    grads[i] = set_apart(<Tensor>grads[i], 3)
         computed = node.python(*grads)
         result = list(computed) if isinstance(computed, (tuple, list)) else [computed]
         if len(result) != node.n_edges:

@@ -704,7 +704,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
             rehearse(False)
         if r.replayable:
             f = frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs, most, scratch)
-    except Exception:
+    except Exception:                                    # a run that launches says what went wrong, with the names of its call
         pass
     finally:
         for i in range(p.n_outputs):

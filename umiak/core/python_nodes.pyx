@@ -58,13 +58,14 @@ def plain_version(x):
 
 
 class _Python:
-    """A Python-defined gradient and its name."""
+    """A Python-defined gradient and its name. ``may_write``: whether it is the user's, who may write to what it gets."""
 
-    __slots__ = ("call", "name")
+    __slots__ = ("call", "may_write", "name")
 
     def __init__(self, name, call):
         self.name = name
         self.call = call
+        self.may_write = getattr(call, "may_write", False)
 
     def __call__(self, *grads):
         return self.call(*grads)

@@ -573,6 +573,11 @@ class Tracer:
         out.stop_gradient = out._cut = True
         return out
 
+    def set_apart(self, view: SymTensor) -> None:
+        """Make a view that was just taken a tensor of its own, as a copy is: values do not change, so nothing needs to be
+        copied but results of the program that have the memory of something else."""
+        view._parent = view._view = view._seen = view._strided = view._quiet = None
+
     # --- writes
 
     def assign(self, x: Tensor, value: Tensor) -> None:

@@ -8,7 +8,7 @@ So every value has the derivative that mathematics gives it, whatever was writte
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -45,12 +45,6 @@ class View:
         return self.read[1]
 
 
-class Copy(NamedTuple):
-    """What a view op gives in memory of its own: the elements in this shape."""
-
-    shape: tuple[int, ...]
-
-
 class Variable:
     """What a name of the program stands for."""
 
@@ -76,8 +70,6 @@ class Variable:
     def _look(self, how: Callable[[np.ndarray], Any]) -> Any:
         count = int(np.prod(self.shape))
         relative = how(np.arange(count).reshape(self.shape))
-        if isinstance(relative, Copy):
-            return relative
         if isinstance(relative, (tuple, list)):
             return [self._part(r) for r in relative]
         return self._part(relative)
@@ -88,8 +80,6 @@ class Variable:
 
     def view(self, how: Callable[[np.ndarray], Any]) -> Any:
         found = self._look(how)
-        if isinstance(found, Copy):
-            return make(self.t.reshape(found.shape).clone())
         return [Variable(v) for v in found] if isinstance(found, list) else Variable(found)
 
     def turn(self, how: Callable[[np.ndarray], Any]) -> None:
@@ -163,7 +153,7 @@ class Judge:
 
     def names(self) -> dict[str, Any]:
         return {"torch": torch, "np": np, "F": torch.nn.functional, "made": self.made, "draw": self.draw,
-                "noisy": self.noisy, "at_least": at_least, "unbound": unbound, "expanded": expanded,
+                "noisy": self.noisy, "at_least": at_least, "unbound": unbound,
                 "strided": strided, "L": formulas}  # fmt: skip
 
     def made(self, tensor: Any) -> Variable:
@@ -195,12 +185,6 @@ def at_least(x: torch.Tensor, low: float) -> torch.Tensor:
 
 def unbound(i: np.ndarray, axis: int) -> list[np.ndarray]:
     return [np.take(i, k, axis) for k in range(i.shape[axis])]
-
-
-def expanded(i: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | Copy:
-    """A view where elements are repeated, else a copy."""
-    repeated = np.broadcast_to(i, shape)
-    return Copy(repeated.shape) if repeated.size == i.size else repeated
 
 
 def strided(i: np.ndarray, sizes: list[int], strides: list[int], offset: int) -> np.ndarray:

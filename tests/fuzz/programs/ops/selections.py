@@ -170,9 +170,8 @@ def expanded(d: Draw) -> Proposal:
 op(
     "expand_as",
     "paddle.expand_as({0}, {1})",
-    "expanded({0}, {1}.shape)",
+    "{0}.expand_as({1})",
     expanded,
-    "view",
     weight=0.6,
 )
 

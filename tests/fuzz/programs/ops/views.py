@@ -68,7 +68,7 @@ def expanded(d: Draw) -> Proposal:
     return Proposal((x,), {"shape": f"[{', '.join(front + sizes)}]"})
 
 
-op("expand", "{0}.expand({shape})", "expanded({0}, {shape})", expanded, "view", weight=2)
+op("expand", "{0}.expand({shape})", "{0}.expand({shape})", expanded, weight=2)
 op("swapaxes", "paddle.swapaxes({0}, 0, {axis})", "np.swapaxes({0}, 0, {axis})", with_axis(2), "view", weight=0.3)
 op("moveaxis", "paddle.moveaxis({0}, 0, {axis})", "np.moveaxis({0}, 0, {axis})", with_axis(2), "view", weight=0.3)
 op("diagonal", "paddle.diagonal({0})", "np.diagonal({0})", lambda d: Proposal((d.rank(2),), {}), "view", weight=0.4)

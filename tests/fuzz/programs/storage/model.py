@@ -52,12 +52,6 @@ def view(x: np.ndarray, how: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     return np.array(y, order="C") if is_packed(x) else y
 
 
-def expanded(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
-    """A view where elements are repeated, else a copy."""
-    y = np.broadcast_to(x, shape)
-    return copied(y) if y.size == x.size else view(x, lambda x: np.broadcast_to(x, shape))
-
-
 def reshape(x: np.ndarray, how: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Another shape, of the same memory."""
     if not x.flags.c_contiguous:
@@ -162,7 +156,7 @@ def dequantised(codes: np.ndarray, scale: np.ndarray) -> np.ndarray:
 
 def names() -> dict[str, Any]:
     """What the text of a program for the model uses."""
-    return {"np": np, "view": view, "reshape": reshape, "expanded": expanded, "parts": parts,
+    return {"np": np, "view": view, "reshape": reshape, "parts": parts,
             "halves": halves, "copied": copied, "put": put,
             "cast": cast, "number": number, "zeros": zeros, "compare": compare,
             "quantised": quantised, "dequantised": dequantised}  # fmt: skip

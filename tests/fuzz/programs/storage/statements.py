@@ -152,7 +152,7 @@ op("transpose", "{0}.transpose({perm})", "view({0}, lambda x: x.transpose({perm}
 op("reshape", "{0}.reshape({shape})", "reshape({0}, lambda x: x.reshape({shape}))", reshaped, weight=1.5)
 op("unsqueeze", "{0}.unsqueeze({axis})", "reshape({0}, lambda x: np.expand_dims(x, {axis}))", along, weight=0.5)
 op("squeeze", "{0}.squeeze({axis})", "reshape({0}, lambda x: np.squeeze(x, {axis}))", squeezable, weight=0.5)
-op("expand", "{0}.expand({shape})", "expanded({0}, {shape})", expanded, weight=1)
+op("expand", "{0}.expand({shape})", "copied(np.broadcast_to({0}, {shape}))", expanded, weight=1)
 op("unbind", "paddle.unbind({0}, {axis})", "parts({0}, {axis})", unbound, weight=0.6)
 op("diagonal", "paddle.diagonal({0})", "view({0}, np.diagonal)", matrix, weight=0.4)
 
