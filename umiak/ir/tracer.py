@@ -574,8 +574,10 @@ class Tracer:
         return out
 
     def set_apart(self, view: SymTensor) -> None:
-        """Make a view that was just taken a tensor of its own, as a copy is. Values do not change, so that nothing needs
-        to be copied but results of the program that have the memory of something else."""
+        """Make a view that was just taken a tensor of its own, as a copy is.
+
+        Values do not change, so that nothing needs to be copied but results that have the memory of something else.
+        """
         view._parent = view._view = view._seen = view._strided = view._quiet = None
 
     # --- writes
