@@ -417,8 +417,8 @@ class Rebuilder:
             target = self.value(x)
             setter = "set_attribute" if plainly else "setattr"
             if type(value) is Optional:
-                held = f"None if {self.value(value.is_none)}.item() else {self.value(value.value)}"
-                out.append(f"{setter}({target}, {name!r}, {held})")
+                shown = f"None if {self.value(value.is_none)}.item() else {self.value(value.value)}"
+                out.append(f"{setter}({target}, {name!r}, {shown})")
                 continue
             if isinstance(value, LATE):
                 raise Uncapturable(

@@ -283,7 +283,7 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
 def _padded_behind(e: Emitter, x: Result, o: ir.Operation, pads: dict[int, tuple[int, int]], value: float) -> Result:
     """Numbers around the last three dims of ``x`` in float32. Predictors of the reference choose oneDNN's kernel of
     ``pad`` for it, which writes behind its memory."""
-    rank = len(o.results[0].meta.shape)  # type: ignore[union-attr]
+    rank = len(o.results[0].meta.shape)
     lead = range(5 - rank)
     flat = [n for a in reversed(range(rank - 3, rank)) for n in pads.get(a, (0, 0))]
     wide, kind = e.unsqueeze(x, lead), e.type(o)
