@@ -329,6 +329,7 @@ for _reason, _names in {
         "paddle.utils.cpp_extension.operators:OPERATORS "
         "umiak.compiler.passes.registry:PASSES paddle.inference.engines:ENGINES "
         "paddle.onnx.table:RULES paddle.static.formats.emit.emitter:TABLE paddle.static.formats.legacy.table:TABLE "
+        "paddle.static.formats.legacy.table:BASES "
         "paddle.static.formats.operators.table:TABLE paddle.library.registry:PYTHON_OP_REGISTRY"
     ),
     "a slot that the assembler fills once": (

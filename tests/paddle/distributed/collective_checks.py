@@ -178,7 +178,7 @@ def check_strided_tensors(rank, size):
     same(x.T, each[(rank - 1) % size])
 
     with pytest.raises(RuntimeError, match="memory of their own"):
-        dist.all_reduce(tensor(np.zeros(1, "float32")).expand([3]))
+        dist.all_reduce(tensor(np.zeros(4, "float32")).unfold(0, 2, 1))
 
 
 def check_rows_of_different_numbers(rank, size):

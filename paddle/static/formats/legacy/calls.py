@@ -14,7 +14,7 @@ from typing import Any
 from paddle._absent import refuse
 from paddle.static.formats.calls import operator_call
 from paddle.static.formats.legacy import operators
-from paddle.static.formats.legacy.table import TABLE, UNSET, Renamed, Row
+from paddle.static.formats.legacy.table import BASES, TABLE, UNSET, Renamed, Row
 from paddle.static.formats.legacy.translate import ELEMENTS
 from umiak.core.dtype import DType
 from umiak.util.errors import op_error
@@ -27,15 +27,20 @@ _WITH_SHAPE = frozenset("flatten_contiguous_range reshape2 squeeze2 transpose2 u
 
 
 def __getattr__(name: str) -> Any:
-    row = None if name.startswith("__") else TABLE.get(name)
-    if not isinstance(row, Row):
+    row = None if name.startswith("__") else _rows().get(name)
+    if row is None:
         raise refuse("paddle._legacy_C_ops", name, not name.startswith("__"), sys._getframe(1))
     function = globals()[name] = _call_of(name, row)
     return function
 
 
 def __dir__() -> list[str]:
-    return sorted(name for name, row in TABLE.items() if isinstance(row, Row))
+    return sorted(_rows())
+
+
+def _rows() -> dict[str, Row]:
+    """The rows of operators whose operands are tensors alone."""
+    return BASES | {name: row for name, row in TABLE.items() if isinstance(row, Row)}
 
 
 def _call_of(name: str, row: Row) -> Callable[..., Any]:

@@ -68,6 +68,9 @@ Rule = Callable[["Translator", Operator], None]
 
 TABLE: dict[str, Row | Rule] = {}
 
+# Rows that rules end in, by type: the meaning of operators where there is nothing that a rule is for.
+BASES: dict[str, Row] = {}
+
 _ROW = re.compile(r"(\w+): (\w+(?:\.\w+)?)\(([^;)]*)(?:; ?(.*))?\) -> (.+)")
 
 
@@ -91,7 +94,10 @@ def rows(text: str) -> None:
 
 def row(text: str) -> Row:
     """One row, for a rule that changes an operator before it is translated so."""
-    return _parsed(re.sub(r"\n +", " ", text.strip()))[1]
+    type, parsed = _parsed(re.sub(r"\n +", " ", text.strip()))
+    assert type not in BASES, f"{type} has two rows"
+    BASES[type] = parsed
+    return parsed
 
 
 def _add(type: str, meaning: Row | Rule) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddle.static.formats.graph import Attribute
 from paddle.static.formats.legacy.program import Operator
-from paddle.static.formats.legacy.table import rows, rule
+from paddle.static.formats.legacy.table import row, rows, rule
 from umiak.ir.serialise import FormatError
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ box_decoder_and_assign: box_decoder_and_assign(PriorBox, PriorBoxVar?, TargetBox
 """)
 
 
+_LEAKY_RELU = row("leaky_relu: leaky_relu(X; negative_slope=alpha~0.02) -> Out")
+
+
 @rule("leaky_relu")
 def _leaky_relu(t: Translator, o: Operator) -> None:
     """Its first version, of before 2.0, was the larger one of both lines: above a slope of 1 another function."""
@@ -47,7 +50,7 @@ def _leaky_relu(t: Translator, o: Operator) -> None:
         scale = {"bias": 0.0, "bias_after_scale": True}
         t.finish(o, "Out", t.call("maximum", x, t.call("scale", x, t.scalar(slope), like=x, **scale)))
     else:
-        t.finish(o, "Out", t.call("leaky_relu", x, negative_slope=slope))
+        t.row(o, _LEAKY_RELU)
 
 
 @rule("nop", "c_sync_calc_stream", "c_sync_comm_stream", "c_wait_comm", "c_wait_compute", "delete_var")

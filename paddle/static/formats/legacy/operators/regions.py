@@ -76,7 +76,6 @@ _SUPPRESSIONS = {
         ("multiclass_nms", "multiclass_nms", "Out NmsRoisNum"),
         ("multiclass_nms2", "multiclass_nms3", "Out Index NmsRoisNum"),
         ("multiclass_nms3", "multiclass_nms3", "Out Index NmsRoisNum"),
-        ("locality_aware_nms", "locality_aware_nms", "Out NmsRoisNum"),
     )
 }
 _SUPPRESSIONS["locality_aware_nms"] = row("""
