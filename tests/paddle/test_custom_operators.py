@@ -274,6 +274,32 @@ def test_gradients_that_branch_on_sizes_have_gradients_in_captured_functions():
             np.testing.assert_allclose(got, wanted, rtol=1e-4)
 
 
+def test_gradients_without_history_are_not_differentiated_as_zeros_in_captured_functions():
+    @paddle.library.custom_op("test::square_of_arrays", mutates_args=())
+    def square(x: Tensor) -> Tensor:
+        return paddle.to_tensor(x.numpy() ** 2)
+
+    square.register_fake(paddle.empty_like)
+    square.register_autograd(
+        lambda ctx, g: paddle.to_tensor(2 * ctx.saved_tensor()[0].numpy() * g.numpy()),
+        setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs),
+    )
+
+    def product(x, y):
+        return square(x) * y
+
+    for function in (product, *(paddle.jit.to_static(product, full_graph=full) for full in (False, True))):
+        x, y = (paddle.to_tensor(v, stop_gradient=False) for v in ([1.0, 2.0], [3.0, 4.0]))
+        of_x, of_y = paddle.grad(function(x, y).sum(), [x, y], create_graph=True)
+        assert of_x.tolist() == [6.0, 16.0]
+        of_y.sum().backward()  # gradients of the others are 0
+        assert x.grad.tolist() == [2.0, 4.0]
+    x, y = (paddle.to_tensor(v, stop_gradient=False) for v in ([1.0, 2.0], [3.0, 4.0]))
+    (of_x,) = paddle.grad(function(x, y).sum(), x, create_graph=True)
+    with pytest.raises(RuntimeError, match=r"square_of_arrays\] requires gradients that backward"):
+        of_x.sum().backward()
+
+
 def test_numbers_and_sizes_decide_ranks_dtypes_and_counts():
     @paddle.library.custom_op("test::total", mutates_args=())
     def total(x: Tensor, keep: int, wide: float = 0.0) -> Tensor:

@@ -421,6 +421,11 @@ class CustomOp(Op):
         before, given = operands[: len(operands) - sum(present)], operands[len(operands) - sum(present) :]
         results = [y for y, there in zip(self._pulled(depth - 1, before, ints, floats), present, strict=True) if there]
         pairs = [(y, g) for y, g in zip(results, given, strict=True) if not y.stop_gradient]
+        if not pairs and any(bool(F.any(F.ne(g, zeros(g)), tuple(range(g.ndim)))) for g in given):
+            self.fail(
+                RuntimeError, "gradients that backward computes with tensors, to differentiate them again",
+                "some with stop_gradient=True", "Detach them where they are constants, or compute them without NumPy.",
+            )  # fmt: skip
         xs = [x for x in before if x.dtype.is_continuous]
         slopes = GRADIENTS([y for y, _ in pairs], xs, [g for _, g in pairs]) if pairs else [None] * len(xs)
         return tuple(zeros(x) if g is None else g for x, g in zip(xs, slopes, strict=True))
