@@ -72,9 +72,7 @@ def compile_model(
         name = re.sub(r"\W", "_", path.stem.removeprefix("lib") if inside else path.name) or "model"
         library = path if inside else path / f"lib{name}.so"
         if not inside:
-            path.mkdir(parents=True, exist_ok=True)
-            for header in HEADERS.glob("*.h"):
-                shutil.copy(header, path)
+            shutil.copytree(HEADERS, path, dirs_exist_ok=True)
         build(
             contents.program, Ports(contents.feeds, contents.fetched), values, shapes, name=name, target=target,
             library=library, weights_file=None if inside else path / f"{name}.weights", cc=cc, include=HEADERS,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import shutil
+import subprocess
 import warnings
 from collections.abc import Callable, Sequence
-from ctypes import byref, c_char_p, c_int32, c_int64, c_size_t, c_void_p
+from ctypes import byref, c_char_p, c_int32, c_int64, c_size_t, c_uint64, c_void_p
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import numpy as np
 OK, INVALID_ARGUMENT, INVALID_MODEL, INVALID_INPUT, RUN_FAILED, NO_MEMORY, UNSUPPORTED = range(7)
 DTYPES = ("float32", "int64", "int32", "uint8", "int8", "float16", "uint16", "bool", "float64", "int16")
 CC = shutil.which("cc") or shutil.which("gcc")
+CXX = shutil.which("c++") or shutil.which("g++")
 ROOT = Path(__file__).parents[2]
+HEADERS = ROOT / "paddle/inference/native/include"
 PREDICT = ROOT / "examples/inference/c/predict.c"
 
 
@@ -23,8 +26,26 @@ class Info(ctypes.Structure):
     _fields_ = [("name", c_char_p), ("dtype", c_int32), ("rank", c_int32), ("shape", c_int64 * 16)]
 
 
+class Setting(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("value", c_char_p)]
+
+
 class Options(ctypes.Structure):
-    _fields_ = [("threads", c_int32), ("reserved", c_int32 * 7)]
+    _fields_ = [
+        ("threads", c_int32), ("setting_count", c_int32), ("settings", ctypes.POINTER(Setting)),
+        ("reserved", c_int32 * 4),
+    ]  # fmt: skip
+
+
+Settings = Sequence[tuple[str, str | None]]
+HOOK = ctypes.CFUNCTYPE(c_int32, c_void_p, c_char_p, ctypes.POINTER(Info), c_void_p, c_size_t)
+
+
+def options(threads: int = 0, settings: Settings = ()) -> Options:
+    """Options with these settings."""
+    pairs = [(name.encode(), None if value is None else value.encode()) for name, value in settings]
+    array = (Setting * len(pairs))(*(Setting(*pair) for pair in pairs)) if pairs else None
+    return Options(threads=threads, setting_count=len(pairs), settings=array)
 
 
 class NativeError(Exception):
@@ -50,11 +71,22 @@ class Native:
         if status:
             raise NativeError(status, self.c.umiak_last_error().decode())
 
-    def create(self, model: Any = None, parameters: Any = None, threads: int = 0) -> Predictor:
+    def create(self, model: Any = None, parameters: Any = None, threads: int = 0, settings: Settings = ()) -> Predictor:
         predictor = c_void_p()
         names = [None if p is None else str(p).encode() for p in (model, parameters)]
-        self.check(self.c.umiak_predictor_create(*names, byref(Options(threads=threads)), byref(predictor)))
+        self.check(self.c.umiak_predictor_create(*names, byref(options(threads, settings)), byref(predictor)))
         return Predictor(self, predictor)
+
+    def names(self, what: str, *given: Any) -> list[str]:
+        """What ``umiak_setting_names`` or ``umiak_pass_names`` lists."""
+        text = c_char_p()
+        self.check(getattr(self.c, f"umiak_{what}_names")(*given, byref(text)))
+        assert text.value is not None
+        return text.value.decode().split("\n")
+
+    def convert(self, model: Any, mixed: Any, dtype: int, settings: Settings = ()) -> None:
+        names = [str(model).encode(), None, str(mixed).encode(), None]
+        self.check(self.c.umiak_convert_to_mixed_precision(*names, dtype, byref(options(0, settings))))
 
     def create_from_memory(self, model: bytes, parameters: bytes = b"") -> Predictor:
         predictor = c_void_p()
@@ -71,6 +103,7 @@ class Predictor:
 
     def __init__(self, library: Native, predictor: c_void_p) -> None:
         self.library, self.c, self.p = library, library.c, predictor
+        self.hooks: list[Any] = []
 
     def clone(self) -> Predictor:
         made = c_void_p()
@@ -102,6 +135,46 @@ class Predictor:
         data = ctypes.create_string_buffer(max(room, 1))
         self.library.check(self.c.umiak_copy_output(self.p, c_size_t(i), data, c_size_t(room)))
         return data.raw[:room]
+
+    def clear(self) -> None:
+        self.library.check(self.c.umiak_clear_intermediates(self.p))
+
+    def shrink(self) -> int:
+        n = c_uint64()
+        self.library.check(self.c.umiak_shrink_memory(self.p, byref(n)))
+        return n.value
+
+    def set_lod(self, i: int, lod: Sequence[Sequence[int]]) -> None:
+        counts = (c_size_t * len(lod))(*map(len, lod))
+        flat = [n for level in lod for n in level]
+        offsets = (c_int64 * len(flat))(*flat)
+        self.library.check(self.c.umiak_set_lod(self.p, c_size_t(i), c_size_t(len(lod)), counts, offsets))
+
+    def lod(self, i: int) -> list[list[int]]:
+        found: list[list[int]] = []
+        n = c_size_t()
+        while True:
+            at = self.p, c_size_t(i), c_size_t(len(found))
+            self.library.check(self.c.umiak_output_lod(*at, None, c_size_t(0), byref(n)))
+            if not n.value:
+                return found
+            offsets = (c_int64 * n.value)()
+            self.library.check(self.c.umiak_output_lod(*at, offsets, n, byref(n)))
+            found.append(list(offsets))
+
+    def add_hook(self, kind: int, hook: Callable[[str, str, str, list[int], bytes], int]) -> None:
+        """``hook`` gets the operation, name, dtype, sizes and bytes."""
+
+        def called(user: Any, operation: bytes, info: Any, data: Any, size: int) -> int:
+            x = info.contents
+            dtype = DTYPES[x.dtype] if x.dtype >= 0 else ""
+            return hook(
+                operation.decode(), x.name.decode(), dtype, list(x.shape)[: x.rank], ctypes.string_at(data, size)
+            )
+
+        function = HOOK(called)
+        self.hooks.append(function)
+        self.library.check(self.c.umiak_add_hook(self.p, kind, function, None))
 
     def outputs(self) -> list[np.ndarray]:
         results = []
@@ -161,3 +234,18 @@ def evaluating(make: Callable[[], Any]) -> Callable[..., Any]:
         return layer(*xs)
 
     return build
+
+
+def program(folder: Path, command: str, source: Path, library: Path, name: str, *options: str) -> Path:
+    """Compile a program against a library."""
+    flags = [f"-I{library.parent}", f"-I{HEADERS}", "-Wall", "-Werror", "-O1", *options]
+    linked = [str(library), f"-Wl,-rpath,{library.parent}", "-lpthread"]
+    subprocess.run([command, *flags, str(source), "-o", str(folder / name), *linked], check=True)
+    return folder / name
+
+
+def started(*command: Any) -> str:
+    """What a program prints that is started in an empty environment."""
+    run = subprocess.run(list(map(str, command)), env={}, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout

@@ -57,8 +57,7 @@ def build(folder: str | os.PathLike, cc: str | None = None) -> Path:
     if done.returncode:
         raise op_error(RuntimeError, OP, "a compiler that builds the library", f"an error:\n{done.stderr[-4000:]}")
     os.replace(part, out / LIBRARY)
-    for header in HEADERS.glob("*.h"):
-        shutil.copy(header, out)
+    shutil.copytree(HEADERS, out, dirs_exist_ok=True)
     return out / LIBRARY
 
 

@@ -21,7 +21,7 @@ typedef struct {
 struct umiak_predictor {
     PyObject* session;
     ports inputs, outputs;
-    PyObject* results; /* of the last run: a list of (shape, bytes of an array); NULL before */
+    PyObject* results; /* of the last run: a list of (shape, bytes of an array, number of the dtype); NULL before */
     Py_buffer* views;  /* of these arrays */
 };
 
@@ -90,6 +90,10 @@ static void start(void) {
     }
     bridge = PyImport_ImportModule("paddle.inference.native.bridge");
     if (!bridge) take_error(start_error, sizeof start_error, NULL);
+    if (own && bridge) {
+        Py_XDECREF(PyObject_CallMethod(bridge, "line_buffer_stdout", NULL));
+        PyErr_Clear();
+    }
     if (own)
         PyEval_SaveThread(); /* so that any thread may come */
     else
@@ -183,13 +187,37 @@ static umiak_status made(PyObject* session, umiak_predictor** predictor) {
     return UMIAK_OK;
 }
 
-static umiak_status create(const char* model, const char* parameters, int threads, umiak_predictor** predictor) {
+/* A list of pairs of texts; NULL with a Python error. */
+static PyObject* settings_of(const umiak_options* options) {
+    PyObject* list = PyList_New(options->setting_count);
+    for (int i = 0; list && i < options->setting_count; i++) {
+        const char* value = options->settings[i].value;
+        PyObject* name = PyUnicode_DecodeFSDefault(options->settings[i].name);
+        PyObject* text = PyUnicode_DecodeFSDefault(value ? value : "");
+        PyObject* pair = name && text ? PyTuple_Pack(2, name, text) : NULL;
+        Py_XDECREF(name);
+        Py_XDECREF(text);
+        if (pair)
+            PyList_SetItem(list, i, pair);
+        else
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject* path_of(const char* name) { return name ? PyUnicode_DecodeFSDefault(name) : Py_NewRef(Py_None); }
+
+static umiak_status create(const char* model, const char* parameters, const umiak_options* options, umiak_predictor** predictor) {
     PyGILState_STATE state;
     if (!model) return null_argument("model");
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
     PyObject* path = PyUnicode_DecodeFSDefault(model);
-    PyObject* other = parameters ? PyUnicode_DecodeFSDefault(parameters) : Py_NewRef(Py_None);
-    PyObject* session = path && other ? PyObject_CallMethod(bridge, "create", "OOi", path, other, threads) : NULL;
+    PyObject* other = path_of(parameters);
+    PyObject* settings = settings_of(options);
+    PyObject* session = path && other && settings
+                            ? PyObject_CallMethod(bridge, "create", "OOiO", path, other, (int)options->threads, settings)
+                            : NULL;
+    Py_XDECREF(settings);
     Py_XDECREF(path);
     Py_XDECREF(other);
     const umiak_status status = made(session, predictor);
@@ -198,11 +226,15 @@ static umiak_status create(const char* model, const char* parameters, int thread
 }
 
 static umiak_status create_from_memory(const void* model, size_t model_bytes, const void* parameters, size_t parameters_bytes,
-                                       int threads, umiak_predictor** predictor) {
+                                       const umiak_options* options, umiak_predictor** predictor) {
     PyGILState_STATE state;
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
-    PyObject* session = PyObject_CallMethod(bridge, "create_from_memory", "y#y#i", (const char*)model, (Py_ssize_t)model_bytes,
-                                            parameters_bytes ? (const char*)parameters : "", (Py_ssize_t)parameters_bytes, threads);
+    PyObject* settings = settings_of(options);
+    PyObject* session = settings ? PyObject_CallMethod(bridge, "create_from_memory", "y#y#iO", (const char*)model,
+                                                       (Py_ssize_t)model_bytes, parameters_bytes ? (const char*)parameters : "",
+                                                       (Py_ssize_t)parameters_bytes, (int)options->threads, settings)
+                                 : NULL;
+    Py_XDECREF(settings);
     const umiak_status status = made(session, predictor);
     PyGILState_Release(state);
     return status;
@@ -243,7 +275,9 @@ static umiak_status describe(umiak_predictor* predictor, port_kind kind, size_t 
     *info = ports_of(predictor, kind)->infos[index];
     if (kind == INPUT || !predictor->results) return UMIAK_OK;
     if (!enter(&state)) return UMIAK_UNSUPPORTED;
-    if (take_shape(PyTuple_GetItem(PyList_GetItem(predictor->results, (Py_ssize_t)index), 0), info)) status = python_error(0);
+    PyObject* result = PyList_GetItem(predictor->results, (Py_ssize_t)index);
+    if (take_shape(PyTuple_GetItem(result, 0), info)) status = python_error(0);
+    info->dtype = (umiak_dtype)PyLong_AsLong(PyTuple_GetItem(result, 2));
     PyGILState_Release(state);
     return status;
 }
@@ -298,4 +332,174 @@ static int has_outputs(const umiak_predictor* predictor) { return predictor->res
 static const void* output_of(const umiak_predictor* predictor, size_t index, size_t* bytes) {
     *bytes = (size_t)predictor->views[index].len;
     return predictor->views[index].buf;
+}
+
+/* ---- beside runs ---- */
+/* The text that a function of bridge.py returned, whose reference is taken, kept for this thread. */
+static umiak_status give_text(PyObject* text, char** kept, const char** given) {
+    const char* words = text ? PyUnicode_AsUTF8(text) : NULL;
+    char* copy = words ? strdup(words) : NULL;
+    const umiak_status status = copy ? UMIAK_OK : words ? no_memory() : python_error(1);
+    if (copy) {
+        free(*kept);
+        *given = *kept = copy;
+    }
+    Py_XDECREF(text);
+    return status;
+}
+
+static umiak_status setting_names(const char** names) {
+    static __thread char* kept;
+    PyGILState_STATE state;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    const umiak_status status = give_text(PyObject_CallMethod(bridge, "setting_names", NULL), &kept, names);
+    PyGILState_Release(state);
+    return status;
+}
+
+static umiak_status pass_names(const umiak_options* options, const char** names) {
+    static __thread char* kept;
+    PyGILState_STATE state;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* settings = settings_of(options);
+    const umiak_status status = give_text(settings ? PyObject_CallMethod(bridge, "pass_names", "O", settings) : NULL, &kept, names);
+    Py_XDECREF(settings);
+    PyGILState_Release(state);
+    return status;
+}
+
+/* The status of a call of the session, whose result is released. */
+static umiak_status status_of_call(PyObject* done) {
+    const umiak_status status = done ? UMIAK_OK : python_error(0);
+    Py_XDECREF(done);
+    return status;
+}
+
+static umiak_status clear_intermediates(umiak_predictor* predictor) {
+    PyGILState_STATE state;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    forget_results(predictor);
+    const umiak_status status = status_of_call(PyObject_CallMethod(predictor->session, "clear", NULL));
+    PyGILState_Release(state);
+    return status;
+}
+
+static umiak_status shrink_memory(umiak_predictor* predictor, uint64_t* bytes) {
+    PyGILState_STATE state;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* count = PyObject_CallMethod(predictor->session, "shrink", NULL);
+    if (count) *bytes = PyLong_AsUnsignedLongLong(count);
+    const umiak_status status = status_of_call(count);
+    PyGILState_Release(state);
+    return status;
+}
+
+static umiak_status set_lod(umiak_predictor* predictor, size_t index, size_t levels, const size_t* counts, const int64_t* offsets) {
+    PyGILState_STATE state;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* lod = PyList_New((Py_ssize_t)levels);
+    for (size_t i = 0; lod && i < levels; i++) {
+        PyObject* level = PyList_New((Py_ssize_t)counts[i]);
+        for (size_t k = 0; level && k < counts[i]; k++) PyList_SetItem(level, (Py_ssize_t)k, PyLong_FromLongLong(*offsets++));
+        if (level)
+            PyList_SetItem(lod, (Py_ssize_t)i, level);
+        else
+            Py_CLEAR(lod);
+    }
+    const int made_all = lod && !PyErr_Occurred();
+    const umiak_status status =
+        status_of_call(made_all ? PyObject_CallMethod(predictor->session, "set_lod", "nO", (Py_ssize_t)index, lod) : NULL);
+    if (status == UMIAK_OK) forget_results(predictor);
+    Py_XDECREF(lod);
+    PyGILState_Release(state);
+    return status;
+}
+
+static umiak_status output_lod(umiak_predictor* predictor, size_t index, size_t level, int64_t* offsets, size_t room, size_t* count) {
+    PyGILState_STATE state;
+    umiak_status status = UMIAK_OK;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* lod = PyObject_CallMethod(predictor->session, "lod", "n", (Py_ssize_t)index); /* a list of lists */
+    PyObject* own = lod && level < (size_t)PyList_Size(lod) ? PyList_GetItem(lod, (Py_ssize_t)level) : NULL;
+    if (!lod)
+        status = python_error(0);
+    else if (own)
+        *count = (size_t)PyList_Size(own);
+    if (status == UMIAK_OK && offsets && room < *count)
+        status = fail(UMIAK_INVALID_ARGUMENT, "output %s requires room for %zu offsets, got %zu",
+                      name_of(predictor, OUTPUT, index), *count, room);
+    for (size_t i = 0; status == UMIAK_OK && offsets && i < *count; i++)
+        offsets[i] = PyLong_AsLongLong(PyList_GetItem(own, (Py_ssize_t)i));
+    Py_XDECREF(lod);
+    PyGILState_Release(state);
+    return status;
+}
+
+/* ---- hooks ---- */
+typedef struct {
+    umiak_hook call;
+    void* user;
+} hook_pair;
+
+static void free_hook(PyObject* capsule) { free(PyCapsule_GetPointer(capsule, NULL)); }
+
+/* Called by bridge.py with the operation, the value's name, dtype and shape, and its bytes; the interpreter is free meanwhile. */
+static PyObject* call_hook(PyObject* capsule, PyObject* arguments) {
+    const hook_pair* hook = PyCapsule_GetPointer(capsule, NULL);
+    umiak_tensor_info info = {0};
+    const char* operation;
+    int dtype, stopped;
+    PyObject* shape;
+    Py_buffer data;
+    if (!hook || !PyArg_ParseTuple(arguments, "ssiO!y*", &operation, &info.name, &dtype, &PyTuple_Type, &shape, &data)) return NULL;
+    info.dtype = dtype;
+    if (take_shape(shape, &info)) {
+        PyBuffer_Release(&data);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    stopped = hook->call(hook->user, operation, &info, data.buf, (size_t)data.len);
+    Py_END_ALLOW_THREADS;
+    PyBuffer_Release(&data);
+    return PyBool_FromLong(stopped);
+}
+
+static umiak_status add_hook(umiak_predictor* predictor, umiak_hook_kind kind, umiak_hook hook, void* user) {
+    static PyMethodDef definition = {"hook", call_hook, METH_VARARGS, NULL};
+    PyGILState_STATE state;
+    hook_pair* pair = malloc(sizeof *pair);
+    if (!pair) return no_memory();
+    *pair = (hook_pair){hook, user};
+    if (!enter(&state)) {
+        free(pair);
+        return UMIAK_UNSUPPORTED;
+    }
+    PyObject* capsule = PyCapsule_New(pair, NULL, free_hook);
+    if (!capsule) free(pair);
+    PyObject* function = capsule ? PyCFunction_New(&definition, capsule) : NULL;
+    const umiak_status status =
+        status_of_call(function ? PyObject_CallMethod(predictor->session, "add_hook", "iO", (int)kind, function) : NULL);
+    Py_XDECREF(function);
+    Py_XDECREF(capsule);
+    PyGILState_Release(state);
+    return status;
+}
+
+/* ---- files ---- */
+static umiak_status convert_to_mixed_precision(const char* model, const char* parameters, const char* mixed_model,
+                                               const char* mixed_parameters, umiak_dtype dtype, const umiak_options* options) {
+    PyGILState_STATE state;
+    umiak_status status = UMIAK_OK;
+    if (!enter(&state)) return UMIAK_UNSUPPORTED;
+    PyObject* paths[] = {path_of(model), path_of(parameters), path_of(mixed_model), path_of(mixed_parameters)};
+    PyObject* settings = settings_of(options);
+    PyObject* done = paths[0] && paths[1] && paths[2] && paths[3] && settings
+                         ? PyObject_CallMethod(bridge, "convert", "OOOOiO", paths[0], paths[1], paths[2], paths[3], (int)dtype, settings)
+                         : NULL;
+    if (!done) status = python_error(1);
+    Py_XDECREF(done);
+    Py_XDECREF(settings);
+    for (int i = 0; i < 4; i++) Py_XDECREF(paths[i]);
+    PyGILState_Release(state);
+    return status;
 }

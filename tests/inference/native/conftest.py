@@ -1,5 +1,7 @@
 """A small model, saved once, and its library for this machine."""
 
+import sysconfig
+
 import pytest
 
 from tests.support import native_libraries as native
@@ -50,6 +52,28 @@ def compiled_beside(model):
     from paddle.inference.compile import compile_model
 
     return compile_model(str(model), str(model.parent / "beside"), sizes=SIZES[:1])
+
+
+@pytest.fixture(scope="session")
+def embedded(tmp_path_factory):
+    """The library that embeds the interpreter."""
+    if native.CC is None or not sysconfig.get_config_var("Py_ENABLE_SHARED"):
+        pytest.skip("needs a C compiler and a Python with a shared library")
+    from paddle.inference.native.building import build
+
+    return build(tmp_path_factory.mktemp("embedded"))
+
+
+@pytest.fixture(scope="session")
+def plain_model(tmp_path_factory):
+    """A model with one input of float32."""
+    import paddle
+
+    paddle.seed(3)
+    net = native.evaluating(
+        lambda: paddle.nn.Sequential(paddle.nn.Conv2D(3, 8, 3), paddle.nn.ReLU(), paddle.nn.Flatten())
+    )
+    return native.save(tmp_path_factory.mktemp("plain") / "plain", net, [("x", [None, 3, 8, 8], "float32")])
 
 
 @pytest.fixture

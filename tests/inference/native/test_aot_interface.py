@@ -1,6 +1,8 @@
 """Models that are compiled ahead of their use, through their interface in C."""
 
+import re
 import subprocess
+import sys
 import threading
 from ctypes import byref, c_int64, c_size_t, c_void_p
 from pathlib import Path
@@ -196,7 +198,7 @@ def test_arguments_are_checked(compiled, call, words):
     p.close()
 
 
-@pytest.mark.parametrize("place", [0, 6])
+@pytest.mark.parametrize("place", [0, 3])
 def test_options_of_a_later_version_are_refused(compiled, place):
     c, options, made = Native(compiled).c, native.Options(), c_void_p(1)
     options.reserved[place] = -3
@@ -204,6 +206,87 @@ def test_options_of_a_later_version_are_refused(compiled, place):
     assert made.value is None
     words = c.umiak_last_error().decode()
     assert words.startswith(f"options.reserved[{place}] must be 0, got -3: version {c.umiak_version().decode()} has no")
+
+
+@pytest.mark.parametrize(
+    ("count", "settings", "words"),
+    [
+        (-3, None, "setting_count must be from 0 to 4096, got -3"),
+        (1, None, "options.settings must be an array, since setting_count is 1"),
+        (0, (native.Setting * 1)(), "options.settings must be NULL, since setting_count is 0"),
+        (1, (native.Setting * 1)(), r"options.settings\[0\].name must not be NULL"),
+    ],
+)
+def test_settings_that_are_none(compiled, count, settings, words):
+    library, made = Native(compiled), c_void_p(1)
+    options = native.Options(setting_count=count, settings=settings)
+    with pytest.raises(NativeError, match=words) as error:
+        library.check(library.c.umiak_predictor_create(None, None, byref(options), byref(made)))
+    assert error.value.status == native.INVALID_ARGUMENT
+
+
+def test_what_needs_the_interpreter_is_refused(compiled, data):
+    library = Native(compiled)
+    p = library.create()
+    p.run(*data)
+    for call in (
+        lambda: library.create(settings=[("enable_onednn_bfloat16", None)]),
+        lambda: library.create(settings=[("enable_profile", None), ("switch_ir_optim", "0")]),
+        lambda: library.names("pass", None),
+        lambda: library.convert("m", "n", 5),
+        lambda: p.set_lod(0, [[0, 2]]),
+        lambda: p.add_hook(1, lambda *_: 0),
+    ):
+        with pytest.raises(NativeError, match=r"was compiled ahead of time.*libumiak_inference\.so") as error:
+            call()
+        assert error.value.status == native.UNSUPPORTED
+    p.set_lod(0, [])
+    assert p.lod(0) == []
+    p.close()
+
+
+def test_what_is_kept_between_runs_is_let_go(model, compiled, data):
+    p = Native(compiled).create(threads=2)
+    wanted = p.run(*data)
+    p.shrink()
+    close(p.outputs(), wanted)  # lie there still
+    p.clear()
+    with pytest.raises(NativeError, match="has no data before a run"):
+        p.copy(0, 8)
+    assert p.shrink() == 0  # nothing is left
+    close(p.run(), wanted)  # of the inputs that were set
+    p.close()
+
+
+PROFILED = """
+import sys
+import numpy as np
+from pathlib import Path
+from tests.support.native_libraries import Native
+library = Native(Path(sys.argv[1]))
+assert library.names("setting") == ["enable_profile"]
+p = library.create(settings=[("enable_profile", None)])
+clone = p.clone()
+for x in (p, clone, p):
+    x.run(np.zeros((2, 3, 9, 9), "float32"), np.zeros((2, 4), "int64"))
+p.close()
+clone.close()
+"""
+
+
+def test_a_profile_of_steps(compiled):
+    run = subprocess.run(
+        [sys.executable, "-c", PROFILED, compiled], cwd=native.ROOT, capture_output=True, text=True, check=True
+    )
+    first, head, *rows = run.stdout.splitlines()
+    assert re.fullmatch(r"small: 3 runs, \d+\.\d{3} ms", first)
+    assert head.split() == ["ms", "share", "step"]
+    times = [float(row.split()[0]) for row in rows]
+    names = [row.split()[2] for row in rows]
+    assert times == sorted(times, reverse=True)
+    assert len(set(names)) == len(names) > 2
+    shares = [float(row.split()[1].rstrip("%")) for row in rows]
+    assert abs(sum(shares) - 100) < 0.1 * len(rows)
 
 
 @pytest.mark.parametrize("threads", [-1, 1025])

@@ -1,5 +1,6 @@
 """The library that embeds the interpreter, its C++ face, and the example programs over both."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -11,9 +12,9 @@ import numpy as np
 import pytest
 
 from tests.support import native_libraries as native
-from tests.support.native_libraries import expected
+from tests.support.native_libraries import expected, program, started
 
-CXX = shutil.which("c++") or shutil.which("g++")
+CXX = native.CXX
 JAVA_OF_FOREIGN_FUNCTIONS = 22
 EXAMPLES = native.ROOT / "examples/inference"
 
@@ -69,9 +70,9 @@ int main(int count, char** arguments) {
     expect(umiak_predictor_create("/no/such/model", NULL, NULL, &p), UMIAK_INVALID_MODEL, "requires a model");
     expect(umiak_predictor_create(NULL, NULL, NULL, &p), UMIAK_INVALID_ARGUMENT, "must not be NULL");
     expect(umiak_predictor_create_from_memory("{", 1, NULL, 0, NULL, &p), UMIAK_INVALID_MODEL, NULL);
-    options.reserved[6] = 5;
-    expect(umiak_predictor_create(arguments[1], NULL, &options, &p), UMIAK_INVALID_ARGUMENT, "[6] must be 0, got 5");
-    expect(umiak_predictor_create_from_memory("{", 1, NULL, 0, &options, &p), UMIAK_INVALID_ARGUMENT, "reserved[6]");
+    options.reserved[3] = 5;
+    expect(umiak_predictor_create(arguments[1], NULL, &options, &p), UMIAK_INVALID_ARGUMENT, "[3] must be 0, got 5");
+    expect(umiak_predictor_create_from_memory("{", 1, NULL, 0, &options, &p), UMIAK_INVALID_ARGUMENT, "reserved[3]");
     expect(umiak_predictor_create(arguments[1], NULL, NULL, &p), UMIAK_OK, NULL);
     expect(umiak_input_info(p, 0, &info), UMIAK_OK, NULL);
     if (strcmp(info.name, "x") || info.rank != 4 || info.shape[0] != -1 || info.shape[3] != 9) return 3;
@@ -110,30 +111,6 @@ int main(int count, char** arguments) {
 """
 
 
-@pytest.fixture(scope="module")
-def embedded(tmp_path_factory):
-    from paddle.inference.native.building import build
-
-    return build(tmp_path_factory.mktemp("embedded"))
-
-
-def program(tmp_path, command, source, library, name):
-    """Compile a program against a library."""
-    options = [f"-I{library.parent}", f"-I{native.ROOT}/paddle/inference/native/include", "-Wall", "-Werror", "-O1"]
-    subprocess.run(
-        [command, *options, source, "-o", tmp_path / name, library, f"-Wl,-rpath,{library.parent}", "-lpthread"],
-        check=True,
-    )
-    return tmp_path / name
-
-
-def started(*command):
-    """What a program prints that is started in an empty environment."""
-    run = subprocess.run(list(map(str, command)), env={}, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
-
-
 def test_interface(embedded, model, tmp_path):
     (tmp_path / "driver.c").write_text(DRIVER)
     binary = program(tmp_path, native.CC, tmp_path / "driver.c", embedded, "driver")
@@ -147,18 +124,6 @@ def test_program_in_c(embedded, model, tmp_path):
     for line, y in zip(lines, expected(model, x, np.arange(4)[None]), strict=True):
         numbers = [float(n) for n in line.rpartition("] ")[2].split()]
         np.testing.assert_allclose(numbers, y.reshape(-1)[: len(numbers)], rtol=1e-4, atol=1e-5)
-
-
-@pytest.fixture(scope="module")
-def plain_model(tmp_path_factory):
-    """A model with one input of float32."""
-    import paddle
-
-    paddle.seed(3)
-    net = native.evaluating(
-        lambda: paddle.nn.Sequential(paddle.nn.Conv2D(3, 8, 3), paddle.nn.ReLU(), paddle.nn.Flatten())
-    )
-    return native.save(tmp_path_factory.mktemp("plain") / "plain", net, [("x", [None, 3, 8, 8], "float32")])
 
 
 def wanted_sums(prefix):
@@ -211,23 +176,31 @@ def test_program_in_python(plain_model):
 
 
 def java():
-    """A Java that has foreign functions; None where there is none."""
-    found = [shutil.which("java"), *sorted(map(str, Path("/usr/lib/jvm").glob("*/bin/java")))]
-    for binary in filter(None, found):
+    """A Java that has foreign functions and compiles a source, and what was found of others."""
+    places = [*map(str, Path("/usr/lib/jvm").glob("*/bin/java"))]
+    if "JAVA_HOME" in os.environ:
+        places.append(os.path.join(os.environ["JAVA_HOME"], "bin/java"))
+    found = [shutil.which("java"), *places]
+    others = []
+    for binary in sorted({os.path.realpath(path) for path in found if path and os.access(path, os.X_OK)}):
         told = subprocess.run([binary, "-version"], capture_output=True, text=True, check=False).stderr
+        modules = subprocess.run([binary, "--list-modules"], capture_output=True, text=True, check=False).stdout
         version = re.search(r'version "(\d+)', told)
-        if version is not None and int(version[1]) >= JAVA_OF_FOREIGN_FUNCTIONS:
-            return binary
-    return None
+        number = int(version[1]) if version is not None else 0
+        if number >= JAVA_OF_FOREIGN_FUNCTIONS and "jdk.compiler" in modules:
+            return binary, others
+        others.append(f"{binary} is {number}{'' if 'jdk.compiler' in modules else ' without a compiler'}")
+    return None, others
 
 
 @pytest.mark.parametrize("compiled_ahead", [False, True])
 def test_program_in_java(embedded, plain_model, tmp_path, compiled_ahead):
     from paddle.inference.compile import compile_model
 
-    binary = java()
+    binary, others = java()
     if binary is None:
-        pytest.skip(f"needs Java {JAVA_OF_FOREIGN_FUNCTIONS} or later")
+        places = "PATH, JAVA_HOME or /usr/lib/jvm"
+        pytest.skip(f"needs a JDK of Java {JAVA_OF_FOREIGN_FUNCTIONS} or later in {places}; there: {others or 'none'}")
     library, model = embedded, plain_model
     if compiled_ahead:
         library = compile_model(str(plain_model), str(tmp_path / "libplain.so"), sizes=["x=2x3x8x8"])

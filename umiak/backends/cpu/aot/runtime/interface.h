@@ -13,7 +13,7 @@
 #error "UMIAK_VERSION is required"
 #endif
 
-enum { MOST_THREADS = 1024, ERROR_ROOM = 2048 };
+enum { MOST_THREADS = 1024, MOST_SETTINGS = 4096, MOST_LEVELS = 64, ERROR_ROOM = 2048 };
 
 typedef enum { INPUT, OUTPUT } port_kind;
 
@@ -22,10 +22,10 @@ static const char* model_name(void);
 static size_t count_of(const umiak_predictor* predictor, port_kind kind);
 static const char* name_of(const umiak_predictor* predictor, port_kind kind, size_t index);
 static umiak_status describe(umiak_predictor* predictor, port_kind kind, size_t index, umiak_tensor_info* info);
-/* `threads`: 0 where none were asked for. */
-static umiak_status create(const char* model, const char* parameters, int threads, umiak_predictor** predictor);
+/* `options` are never NULL. */
+static umiak_status create(const char* model, const char* parameters, const umiak_options* options, umiak_predictor** predictor);
 static umiak_status create_from_memory(const void* model, size_t model_bytes, const void* parameters, size_t parameters_bytes,
-                                       int threads, umiak_predictor** predictor);
+                                       const umiak_options* options, umiak_predictor** predictor);
 static umiak_status clone_of(umiak_predictor* predictor, umiak_predictor** clone);
 static umiak_status destroy(umiak_predictor* predictor);
 static umiak_status set_input(umiak_predictor* predictor, size_t index, const void* data, size_t bytes, umiak_dtype dtype,
@@ -33,6 +33,15 @@ static umiak_status set_input(umiak_predictor* predictor, size_t index, const vo
 static umiak_status run(umiak_predictor* predictor);
 static int has_outputs(const umiak_predictor* predictor); /* of a run */
 static const void* output_of(const umiak_predictor* predictor, size_t index, size_t* bytes);
+static umiak_status setting_names(const char** names);
+static umiak_status pass_names(const umiak_options* options, const char** names);
+static umiak_status clear_intermediates(umiak_predictor* predictor);
+static umiak_status shrink_memory(umiak_predictor* predictor, uint64_t* bytes);
+static umiak_status set_lod(umiak_predictor* predictor, size_t index, size_t levels, const size_t* counts, const int64_t* offsets);
+static umiak_status output_lod(umiak_predictor* predictor, size_t index, size_t level, int64_t* offsets, size_t room, size_t* count);
+static umiak_status add_hook(umiak_predictor* predictor, umiak_hook_kind kind, umiak_hook hook, void* user);
+static umiak_status convert_to_mixed_precision(const char* model, const char* parameters, const char* mixed_model,
+                                               const char* mixed_parameters, umiak_dtype dtype, const umiak_options* options);
 
 /* ---- errors ---- */
 static __thread char last_error[ERROR_ROOM];
@@ -61,39 +70,64 @@ size_t umiak_dtype_bytes(umiak_dtype dtype) {
     return dtype >= 0 && dtype < (int)sizeof bytes ? bytes[dtype] : 0;
 }
 
-/* ---- creation ---- */
-static umiak_status check_creation(const umiak_options* options, umiak_predictor** predictor, int* threads) {
-    if (!predictor) return null_argument("predictor");
-    *predictor = NULL;
-    *threads = options ? options->threads : 0;
-    if (*threads < 0 || *threads > MOST_THREADS)
-        return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 0 to %d, got %d", MOST_THREADS, *threads);
-    for (size_t i = 0; options && i < sizeof options->reserved / sizeof options->reserved[0]; i++)
+/* ---- options ---- */
+/* `got` as it was given, or the defaults: of programs with an earlier header, who have it in places of 4 bytes. */
+static umiak_status check_options(const umiak_options* got, umiak_options* options) {
+    memset(options, 0, sizeof *options);
+    if (got) memcpy(options, (const void*)got, sizeof *options);
+    if (options->threads < 0 || options->threads > MOST_THREADS)
+        return fail(UMIAK_INVALID_ARGUMENT, "threads must be from 0 to %d, got %d", MOST_THREADS, options->threads);
+    for (size_t i = 0; i < sizeof options->reserved / sizeof options->reserved[0]; i++)
         if (options->reserved[i])
             return fail(UMIAK_INVALID_ARGUMENT,
                         "options.reserved[%d] must be 0, got %d: version %s has no such option; set unused options to 0 with memset",
                         (int)i, (int)options->reserved[i], UMIAK_VERSION);
+    if (options->setting_count < 0 || options->setting_count > MOST_SETTINGS)
+        return fail(UMIAK_INVALID_ARGUMENT, "options.setting_count must be from 0 to %d, got %d; set unused options to 0 with memset",
+                    MOST_SETTINGS, options->setting_count);
+    if (!options->settings != !options->setting_count)
+        return fail(UMIAK_INVALID_ARGUMENT, "options.settings must be %s, since setting_count is %d",
+                    options->settings ? "NULL" : "an array", options->setting_count);
+    for (int i = 0; i < options->setting_count; i++)
+        if (!options->settings[i].name) return fail(UMIAK_INVALID_ARGUMENT, "options.settings[%d].name must not be NULL", i);
     return UMIAK_OK;
+}
+
+umiak_status umiak_setting_names(const char** names) { return names ? setting_names(names) : null_argument("names"); }
+
+umiak_status umiak_pass_names(const umiak_options* options, const char** names) {
+    umiak_options checked;
+    if (!names) return null_argument("names");
+    *names = NULL;
+    const umiak_status status = check_options(options, &checked);
+    return status == UMIAK_OK ? pass_names(&checked, names) : status;
+}
+
+/* ---- creation ---- */
+static umiak_status check_creation(const umiak_options* got, umiak_options* options, umiak_predictor** predictor) {
+    if (!predictor) return null_argument("predictor");
+    *predictor = NULL;
+    return check_options(got, options);
 }
 
 umiak_status umiak_predictor_create(const char* model, const char* parameters, const umiak_options* options,
                                     umiak_predictor** predictor) {
-    int threads;
-    const umiak_status status = check_creation(options, predictor, &threads);
-    return status == UMIAK_OK ? create(model, parameters, threads, predictor) : status;
+    umiak_options checked;
+    const umiak_status status = check_creation(options, &checked, predictor);
+    return status == UMIAK_OK ? create(model, parameters, &checked, predictor) : status;
 }
 
 umiak_status umiak_predictor_create_from_memory(const void* model, size_t model_bytes, const void* parameters,
                                                 size_t parameters_bytes, const umiak_options* options,
                                                 umiak_predictor** predictor) {
-    int threads;
-    const umiak_status status = check_creation(options, predictor, &threads);
+    umiak_options checked;
+    const umiak_status status = check_creation(options, &checked, predictor);
     if (status != UMIAK_OK) return status;
     if (!model) return null_argument("model");
     if (parameters_bytes && !parameters) return null_argument("parameters");
     if (model_bytes > PTRDIFF_MAX || parameters_bytes > PTRDIFF_MAX)
         return fail(UMIAK_INVALID_ARGUMENT, "the model must have at most %td bytes", PTRDIFF_MAX);
-    return create_from_memory(model, model_bytes, parameters, parameters_bytes, threads, predictor);
+    return create_from_memory(model, model_bytes, parameters, parameters_bytes, &checked, predictor);
 }
 
 umiak_status umiak_predictor_clone(umiak_predictor* predictor, umiak_predictor** clone) {
@@ -207,6 +241,63 @@ umiak_status umiak_copy_output(umiak_predictor* predictor, size_t index, void* d
     if (count && !data) return null_argument("data");
     if (count) memcpy(data, from, count);
     return UMIAK_OK;
+}
+
+/* ---- beside runs ---- */
+umiak_status umiak_clear_intermediates(umiak_predictor* predictor) {
+    return predictor ? clear_intermediates(predictor) : null_argument("predictor");
+}
+
+umiak_status umiak_shrink_memory(umiak_predictor* predictor, uint64_t* bytes) {
+    uint64_t freed = 0;
+    if (!predictor) return null_argument("predictor");
+    const umiak_status status = shrink_memory(predictor, &freed);
+    if (bytes) *bytes = freed;
+    return status;
+}
+
+umiak_status umiak_set_lod(umiak_predictor* predictor, size_t index, size_t levels, const size_t* counts, const int64_t* offsets) {
+    size_t all = 0;
+    const umiak_status status = check_port(predictor, INPUT, index);
+    if (status != UMIAK_OK) return status;
+    if (levels > MOST_LEVELS) return fail(UMIAK_INVALID_ARGUMENT, "there are at most %d levels, got %zu", MOST_LEVELS, levels);
+    if (levels && !counts) return null_argument("counts");
+    for (size_t i = 0; i < levels; i++) {
+        if (counts[i] > PTRDIFF_MAX / sizeof *offsets || (all += counts[i]) > PTRDIFF_MAX / sizeof *offsets)
+            return fail(UMIAK_INVALID_ARGUMENT, "counts of levels are out of range");
+    }
+    if (all && !offsets) return null_argument("offsets");
+    return set_lod(predictor, index, levels, counts, offsets);
+}
+
+umiak_status umiak_output_lod(umiak_predictor* predictor, size_t index, size_t level, int64_t* offsets, size_t room, size_t* count) {
+    const umiak_status status = check_port(predictor, OUTPUT, index);
+    if (status != UMIAK_OK) return status;
+    if (!count) return null_argument("count");
+    *count = 0;
+    if (!has_outputs(predictor))
+        return fail(UMIAK_INVALID_ARGUMENT, "output %s has no offsets before a run", name_of(predictor, OUTPUT, index));
+    return output_lod(predictor, index, level, offsets, room, count);
+}
+
+umiak_status umiak_add_hook(umiak_predictor* predictor, umiak_hook_kind kind, umiak_hook hook, void* user) {
+    if (!predictor) return null_argument("predictor");
+    if (!hook) return null_argument("hook");
+    if (kind != UMIAK_HOOK_INPUTS && kind != UMIAK_HOOK_OUTPUTS)
+        return fail(UMIAK_INVALID_ARGUMENT, "kind must be UMIAK_HOOK_INPUTS or UMIAK_HOOK_OUTPUTS, got %d", kind);
+    return add_hook(predictor, kind, hook, user);
+}
+
+umiak_status umiak_convert_to_mixed_precision(const char* model, const char* parameters, const char* mixed_model,
+                                              const char* mixed_parameters, umiak_dtype dtype, const umiak_options* options) {
+    umiak_options checked;
+    const umiak_status status = check_options(options, &checked);
+    if (status != UMIAK_OK) return status;
+    if (!model) return null_argument("model");
+    if (!mixed_model) return null_argument("mixed_model");
+    if (dtype != UMIAK_FLOAT16 && dtype != UMIAK_BFLOAT16)
+        return fail(UMIAK_INVALID_ARGUMENT, "dtype must be UMIAK_FLOAT16 or UMIAK_BFLOAT16, got %d", dtype);
+    return convert_to_mixed_precision(model, parameters, mixed_model, mixed_parameters, dtype, &checked);
 }
 
 #endif

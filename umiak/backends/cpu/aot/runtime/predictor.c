@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { ALIGN = 64, SHORT_NS = 30000, PART_NS = 15000, HEADER = 32 };
 
@@ -12,6 +13,8 @@ typedef struct { /* shared by clones */
     int64_t users;
     char* weights;  /* of a file; NULL where they are part of the library */
     char* prepared; /* what was made of them */
+    int64_t* spent; /* nanoseconds of each step of each plan, one plan behind the other; NULL where nobody asked */
+    int64_t runs;
 } um_shared;
 
 struct umiak_predictor {
@@ -121,8 +124,53 @@ static umiak_status read_weights(const char* path, um_shared* shared) {
     return status == UMIAK_OK ? take_weights(data, path, shared) : status;
 }
 
+/* ---- the profile ---- */
+/* The place of a plan's first step among those of all; of the last plan's end without one. */
+static int64_t first_step(const um_plan* plan) {
+    int64_t at = 0;
+    for (int k = 0; k < umiak_model.n_plans && &umiak_model.plans[k] != plan; k++) at += umiak_model.plans[k].n_steps;
+    return at;
+}
+
+static int64_t now(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+}
+
+/* Steps by their time, those of a name together. */
+static void print_profile(const um_shared* shared) {
+    const int64_t steps = first_step(NULL);
+    const char** names = calloc((size_t)steps + 1, sizeof *names);
+    int64_t all = 0, n = 0, *spent = shared->spent;
+    if (!names) return;
+    for (int k = 0; k < umiak_model.n_plans; k++)
+        for (int64_t i = 0; i < umiak_model.plans[k].n_steps; i++) {
+            const int64_t time = spent[first_step(&umiak_model.plans[k]) + i];
+            const char* name = umiak_model.plans[k].steps[i].name;
+            int64_t at = 0;
+            if (!time) continue;
+            all += time;
+            while (at < n && strcmp(names[at], name)) at++;
+            if (at == n) names[n++] = name, spent[at] = 0; /* at is no place behind this one */
+            spent[at] += time;
+        }
+    printf("%s: %lld runs, %.3f ms\n%12s %7s  step\n", umiak_model.name, (long long)shared->runs, (double)all / 1e6, "ms", "share");
+    for (int64_t shown = 0; shown < n; shown++) {
+        int64_t most = shown;
+        for (int64_t i = shown; i < n; i++)
+            if (spent[i] > spent[most]) most = i;
+        printf("%12.3f %6.1f%%  %s\n", (double)spent[most] / 1e6, 100 * (double)spent[most] / (double)all, names[most]);
+        names[most] = names[shown], spent[most] = spent[shown];
+    }
+    fflush(stdout);
+    free(names);
+}
+
 static void release(um_shared* shared) {
     if (__atomic_sub_fetch(&shared->users, 1, __ATOMIC_ACQ_REL)) return;
+    if (shared->spent && shared->runs) print_profile(shared);
+    free(shared->spent);
     free(shared->weights);
     free(shared->prepared);
     free(shared);
@@ -162,26 +210,46 @@ static umiak_status make(um_shared* shared, int threads, umiak_predictor** predi
     return UMIAK_OK;
 }
 
-static umiak_status start(um_shared** shared) {
+/* The settings of a compiled model. */
+static const char PROFILE[] = "enable_profile";
+
+static umiak_status refuse_settings(const umiak_options* options) {
+    for (int i = 0; i < options->setting_count; i++)
+        if (strcmp(options->settings[i].name, PROFILE))
+            return fail(UMIAK_UNSUPPORTED,
+                        "%s was compiled ahead of time and takes no setting but %s, got %s: what a model is made into is settled then. "
+                        "libumiak_inference.so takes all",
+                        umiak_model.name, PROFILE, options->settings[i].name);
+    return UMIAK_OK;
+}
+
+static umiak_status start(const umiak_options* options, um_shared** shared) {
+    const umiak_status status = refuse_settings(options);
+    if (status != UMIAK_OK) return status;
     if (!umiak_model.runs_here())
         return fail(UMIAK_UNSUPPORTED, "%s was compiled for %s, and this processor lacks instructions of it", umiak_model.name,
                     umiak_model.processor);
     *shared = calloc(1, sizeof **shared);
     if (!*shared) return no_memory();
     (*shared)->users = 1;
-    return UMIAK_OK;
+    if (options->setting_count) (*shared)->spent = calloc((size_t)first_step(NULL) + 1, sizeof(int64_t));
+    if (!options->setting_count || (*shared)->spent) return UMIAK_OK;
+    free(*shared);
+    return no_memory();
 }
 
-static umiak_status finish(umiak_status status, um_shared* shared, int threads, umiak_predictor** predictor) {
+static umiak_status finish(umiak_status status, um_shared* shared, const umiak_options* options,
+                           umiak_predictor** predictor) {
+    const int threads = options->threads;
     if (status == UMIAK_OK) status = prepare(shared);
     if (status == UMIAK_OK) status = make(shared, threads ? threads : 1, predictor);
     release(shared);
     return status;
 }
 
-static umiak_status create(const char* model, const char* parameters, int threads, umiak_predictor** predictor) {
+static umiak_status create(const char* model, const char* parameters, const umiak_options* options, umiak_predictor** predictor) {
     um_shared* shared;
-    umiak_status status = start(&shared);
+    umiak_status status = start(options, &shared);
     if (status != UMIAK_OK) return status;
     if (!model && !parameters) {
         if (!umiak_model.weights && umiak_model.weights_bytes)
@@ -193,15 +261,15 @@ static umiak_status create(const char* model, const char* parameters, int thread
     } else {
         status = read_weights(model, shared);
     }
-    return finish(status, shared, threads, predictor);
+    return finish(status, shared, options, predictor);
 }
 
 static umiak_status create_from_memory(const void* model, size_t model_bytes, const void* parameters, size_t parameters_bytes,
-                                       int threads, umiak_predictor** predictor) {
+                                       const umiak_options* options, umiak_predictor** predictor) {
     um_shared* shared;
     char* data = NULL;
     int64_t had = 0;
-    umiak_status status = start(&shared);
+    umiak_status status = start(options, &shared);
     if (status != UMIAK_OK) return status;
     if (umiak_model.weights || parameters || parameters_bytes) {
         status = fail(UMIAK_INVALID_ARGUMENT, umiak_model.weights ? "%s has its weights inside: use umiak_predictor_create"
@@ -215,7 +283,7 @@ static umiak_status create_from_memory(const void* model, size_t model_bytes, co
             status = take_weights(data, "the memory", shared);
         }
     }
-    return finish(status, shared, threads, predictor);
+    return finish(status, shared, options, predictor);
 }
 
 static umiak_status clone_of(umiak_predictor* predictor, umiak_predictor** clone) {
@@ -377,10 +445,14 @@ static umiak_status run(umiak_predictor* predictor) {
     if (status != UMIAK_OK) return status;
     if (grow(&predictor->arena, &predictor->arena_bytes, plan->arena + ALIGN)) return no_memory();
     predictor->bases[UM_ARENA] = predictor->arena;
+    int64_t* spent = predictor->shared->spent ? predictor->shared->spent + first_step(plan) : NULL;
     for (int64_t i = 0; i < plan->n_steps; i++) {
+        const int64_t begin = spent ? now() : 0;
         status = run_step(predictor, &plan->steps[i]);
+        if (spent) __atomic_add_fetch(&spent[i], now() - begin, __ATOMIC_RELAXED);
         if (status != UMIAK_OK) return status;
     }
+    if (spent) __atomic_add_fetch(&predictor->shared->runs, 1, __ATOMIC_RELAXED);
     predictor->plan = plan;
     return UMIAK_OK;
 }
@@ -393,4 +465,61 @@ static const void* output_of(const umiak_predictor* predictor, size_t index, siz
     *bytes = umiak_dtype_bytes(umiak_model.ports[port].dtype);
     for (int i = 0; i < umiak_model.ports[port].rank; i++) *bytes *= (size_t)shape_in(predictor->plan, port)[i];
     return predictor->bases[ref.base] + ref.offset;
+}
+
+/* ---- beside runs ---- */
+static umiak_status unsupported(const char* what) {
+    return fail(UMIAK_UNSUPPORTED, "%s was compiled ahead of time: %s. libumiak_inference.so does it", umiak_model.name, what);
+}
+
+static umiak_status setting_names(const char** names) {
+    *names = PROFILE;
+    return UMIAK_OK;
+}
+
+static umiak_status pass_names(const umiak_options* options, const char** names) {
+    (void)options, (void)names;
+    return unsupported("it has no list of passes");
+}
+
+static void free_buffer(char** data, int64_t* had, uint64_t* bytes) {
+    *bytes += (uint64_t)*had;
+    free(*data);
+    *data = NULL;
+    *had = 0;
+}
+
+static umiak_status clear_intermediates(umiak_predictor* predictor) {
+    uint64_t bytes = 0;
+    predictor->plan = NULL;
+    free_buffer(&predictor->arena, &predictor->arena_bytes, &bytes);
+    return UMIAK_OK;
+}
+
+static umiak_status shrink_memory(umiak_predictor* predictor, uint64_t* bytes) {
+    if (!predictor->plan) free_buffer(&predictor->arena, &predictor->arena_bytes, bytes); /* else outputs lie there */
+    free_buffer(&predictor->scratch, &predictor->scratch_bytes, bytes);
+    for (int i = 0; i < predictor->threads; i++) free_buffer(&predictor->local[i], &predictor->local_bytes[i], bytes);
+    return UMIAK_OK;
+}
+
+static umiak_status set_lod(umiak_predictor* predictor, size_t index, size_t levels, const size_t* counts, const int64_t* offsets) {
+    (void)predictor, (void)index, (void)counts, (void)offsets;
+    return levels ? unsupported("it has no packed sequences") : UMIAK_OK;
+}
+
+static umiak_status output_lod(umiak_predictor* predictor, size_t index, size_t level, int64_t* offsets, size_t room, size_t* count) {
+    (void)predictor, (void)index, (void)level, (void)offsets, (void)room, (void)count;
+    return UMIAK_OK;
+}
+
+static umiak_status add_hook(umiak_predictor* predictor, umiak_hook_kind kind, umiak_hook hook, void* user) {
+    (void)predictor, (void)kind, (void)hook, (void)user;
+    return unsupported("no operations are left to be told of");
+}
+
+static umiak_status convert_to_mixed_precision(const char* model, const char* parameters, const char* mixed_model,
+                                               const char* mixed_parameters, umiak_dtype dtype, const umiak_options* options) {
+    (void)model, (void)parameters, (void)mixed_model, (void)mixed_parameters, (void)dtype, (void)options;
+    return unsupported("it cannot write models");
 }

@@ -1,0 +1,3 @@
+// Where the package of PaddlePaddle has it.
+#pragma once
+#include "../../paddle_api.h"
