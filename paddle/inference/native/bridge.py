@@ -97,7 +97,7 @@ class Session:
             raise InputError(str(error)) from error
 
     def lod(self, index: int) -> list[list[int]]:
-        """How rows of an output are packed."""
+        """Return how rows of an output are packed."""
         return self.predictor.get_output_handle(self.output_names[index]).lod()
 
     def run(self) -> list[tuple[tuple[int, ...], np.ndarray, int]]:

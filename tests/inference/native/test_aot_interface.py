@@ -285,6 +285,7 @@ def test_a_profile_of_steps(compiled):
     names = [row.split()[2] for row in rows]
     assert times == sorted(times, reverse=True)
     assert len(set(names)) == len(names) > 2
+    assert "conv" in names
     shares = [float(row.split()[1].rstrip("%")) for row in rows]
     assert abs(sum(shares) - 100) < 0.1 * len(rows)
 

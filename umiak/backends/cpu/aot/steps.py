@@ -299,9 +299,9 @@ class _Planner:
         w = self.taps_apart(o.operands[1], forward)
         if forward:
             after = self.epilogue(op, o.operands[2:])
-            self.steps += images.convolution(o.name, x, w, y, o.params, self.kernels, after)
+            self.steps += images.convolution(inner.name, x, w, y, o.params, self.kernels, after)
         else:
-            self.steps += images.transposed(o.name, x, w, y, o.params, self.kernels)
+            self.steps += images.transposed(inner.name, x, w, y, o.params, self.kernels)
 
     def taps_apart(self, v: Any, forward: bool) -> Place:
         """Weights ``[o, c, *kernel]`` as convolutions take them: ``[*kernel, c, o]``, those of transposed ones
