@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 import paddle
 from paddle import inference
-from paddle.inference.serve.application import takes_batches
+from paddle.inference.serve.application import Limits, Model, takes_batches
 
 RECORDED = np.load(Path(__file__).parents[1] / "data/sequence_programs.npz")
 NAMES = sorted({key.partition("/")[0] for key in RECORDED.files})
@@ -129,6 +130,41 @@ def test_executors_and_loaded_layers_take_offsets_as_inputs(tmp_path: Path) -> N
     np.testing.assert_allclose(first, RECORDED["pooled/out/0"], rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("name", "outer", "inner"),
+    [
+        ("pooled", None, [0, 3, 4, 7]), ("pooled", None, [0, 3, 100]), ("pooled", None, [1, 8]), ("gru", None, []),
+        ("softmax_of_sequences", None, [0, 5, 4, 8]), ("convolved", None, [0, 2**62, 8]), ("pooled", None, [8]),
+        ("pooled_twice", [0, 2], [0, 3, 4, 8]), ("pooled_twice", [0, 2, 3], [0, 3, 4, 9]),
+    ],
+)  # fmt: skip
+def test_offsets_that_are_fed_have_to_fit(tmp_path: Path, name: str, outer: list[int] | None, inner: list[int]) -> None:
+    """Results of other offsets would be of rows that no sequence has."""
+    predictor(tmp_path, name)
+    layer = paddle.jit.load(str(tmp_path / "m"))
+    levels = [np.array(level, "int64") for level in (outer, inner) if level is not None]
+    given = {"x": RECORDED[f"{name}/in/x"]} | {f"x@LOD@{i}": level for i, level in enumerate(levels)}
+    others = {k: v for k, v in arrays(f"{name}/in").items() if k != "x"}
+    with pytest.raises(
+        ValueError, match=r"requires offsets 'x@LOD@\d' that begin with 0, grow, and end with the number"
+    ):
+        layer(**given, **others)
+
+
 def test_servers_do_not_join_requests_over_sequences(tmp_path: Path) -> None:
     made = predictor(tmp_path, "row_convolution")
     assert not takes_batches(made)
+
+
+def test_servers_take_offsets_as_inputs_of_requests(tmp_path: Path) -> None:
+    served = Model(predictor(tmp_path, "pooled_twice"), Limits(predictors=2))
+    rows, levels = RECORDED["pooled_twice/in/x"], [RECORDED[f"pooled_twice/lod/x/{i}"] for i in range(2)]
+    assert list(served.inputs) == ["x", "x@LOD@0", "x@LOD@1"]
+    try:
+        for _ in range(3):
+            for i, y in enumerate(asyncio.run(served.predict([rows, *levels]))):
+                np.testing.assert_allclose(y, RECORDED[f"pooled_twice/out/{i}"], rtol=1e-6)
+        with pytest.raises(ValueError, match="offsets of 'x' that end with its 8 rows"):
+            asyncio.run(served.predict([rows, levels[0], levels[1] + np.array([0, 0, 0, 1])]))
+    finally:
+        served.close()

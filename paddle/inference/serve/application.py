@@ -25,7 +25,7 @@ from paddle.inference.serve.batching import Arrays, Batcher, Closed, Compute, Fu
 from paddle.inference.serve.bodies import FORMS, Declared, Malformed, checked, chosen
 from paddle.inference.serve.http import Direct, error_response, read_body, refused, state_routes
 from paddle.inference.serve.metrics import Metrics
-from paddle.static.formats.graph import is_offsets
+from paddle.static.formats.graph import is_offsets, owner_of_offsets
 from umiak.core.array import from_numpy, host_values
 from umiak.ir.expr import Sym
 from umiak.ir.program import reads_number
@@ -116,13 +116,22 @@ def takes_batches(predictor: Predictor) -> bool:
 
 
 def _compute(predictor: Predictor) -> Compute:
-    place = predictor._prepared.config._place
+    place, prepared = predictor._prepared.config._place, predictor._prepared
 
     def compute(arrays: Arrays) -> Arrays:
         results = predictor.run([from_numpy(np.asarray(x), place, copy=None) for x in arrays])
         return [host_values(y) for y in results or ()]
 
-    return compute
+    def over_sequences(arrays: Arrays) -> Arrays:
+        """Offsets of a packed input, ``x@LOD@0``, are another input of a request."""
+        given = dict(zip(prepared.metas, arrays, strict=True))
+        names = predictor.get_input_names()
+        for name in names:
+            levels = [x.tolist() for key, x in given.items() if is_offsets(key) and owner_of_offsets(key) == name]
+            predictor.get_input_handle(name).set_lod(levels)
+        return compute([given[name] for name in names])
+
+    return over_sequences if any(map(is_offsets, prepared.metas)) else compute
 
 
 def application(predictor: Predictor, limits: Limits = Limits()) -> Starlette:

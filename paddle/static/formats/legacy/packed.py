@@ -27,9 +27,10 @@ _BY_ROW = frozenset(
 
 
 class _Fed(NamedTuple):
-    """Offsets that an input has: its name, and the number of levels."""
+    """Offsets that an input has: its name, its value, and the number of levels."""
 
     name: str
+    value: int
     depth: int
 
 
@@ -47,7 +48,7 @@ class Packed:
         if depth > 2:
             raise FormatError(f"at most 2 levels of sequences in {name!r} are required, got {depth}")
         if depth > 0:
-            self._known[n] = _Fed(name, depth)
+            self._known[n] = _Fed(name, n, depth)
 
     def give(self, n: int, *offsets: int) -> None:
         """Say which sequences a value has: none where nothing is given."""
@@ -72,7 +73,7 @@ class Packed:
         if not isinstance(found, _Fed):
             return found
         if found.name not in self._made:
-            self._made[found.name] = tuple(self._input(offsets_name(found.name, i)) for i in range(found.depth))
+            self._made[found.name] = self._inputs(found)
         return self._made[found.name]
 
     def innermost(self, n: int, slot: str) -> int:
@@ -102,13 +103,29 @@ class Packed:
             if isinstance(n, int) and n not in self._known and (declared or o.type in _BY_ROW):
                 self.share(first, n)
 
+    def _inputs(self, fed: _Fed) -> tuple[int, ...]:
+        """Offsets of an input as inputs of the module, which have to fit what they divide."""
+        given = [self._input(offsets_name(fed.name, i)) for i in range(fed.depth)]
+        divided, checked = fed.value, []
+        for i, n in reversed(list(enumerate(given))):
+            name = Attribute("str", offsets_name(fed.name, i))
+            attributes = {"name": name, "of_rows": Attribute("bool", i == fed.depth - 1)}
+            checked.append(self._outermost_operation("pd_op.sequence_checked_offsets", [n, divided], attributes))
+            divided = n
+        return tuple(reversed(checked))
+
     def _input(self, name: str) -> int:
-        n = self._translator.new(OFFSETS)
         attributes = {
             "name": Attribute("str", name), "shape": Attribute("intarray", OFFSETS.shape),
             "dtype": Attribute("dtype", OFFSETS.dtype), "place": Attribute("place", (0, 0, "")),
         }  # fmt: skip
-        made = Operation(DATA, [], attributes, [Result(n, OFFSETS)], traits={"stop_gradient": [True]})
+        return self._outermost_operation(DATA, [], attributes)
+
+    def _outermost_operation(self, name: str, operands: list[int | None], attributes: dict[str, Attribute]) -> int:
+        """Insert an operation with offsets as its result behind the module's inputs."""
+        n = self._translator.new(OFFSETS)
+        traits = {"stop_gradient": [True]}
+        made = Operation(name, operands, attributes, [Result(n, OFFSETS)], traits=traits)
         operations = self._outermost.operations
         last = max((i for i, o in enumerate(operations) if o.name == DATA), default=-1)
         operations.insert(last + 1, made)

@@ -11,6 +11,7 @@ from typing import Any
 import paddle
 from paddle.static.formats.operators import labels
 from paddle.static.formats.operators.table import Tensors, bounded, chosen, integer_of, operator
+from umiak import ops as F
 from umiak.core.tensor import Tensor
 
 _INT = "int64"
@@ -57,6 +58,18 @@ def _sums(x: Tensor, offsets: Tensor, owners: Tensor) -> Tensor:
 
 def _most(x: Tensor, offsets: Tensor, owners: Tensor) -> Tensor:
     return paddle.geometric.send_u_recv(x, _rows(x), owners, "max", out_size=count_of(offsets))
+
+
+@operator("sequence_checked_offsets")
+def sequence_checked_offsets(offsets: Tensor, divided: Tensor, *, name: str, of_rows: bool) -> Any:
+    """Offsets that are fed, of rows or of the sequences that other offsets are of. ValueError where they are none."""
+    end = divided.shape[0] if of_rows else divided.shape[0] - 1
+    fits = paddle.all(lengths_of(offsets) >= 0)
+    fits = fits & paddle.any(offsets[:1] == 0) & paddle.any(offsets[-1:] == end)  # there are any
+    what = "rows" if of_rows else "sequences of the next level"
+    text = f"[run] requires offsets {name!r} that begin with 0, grow, and end with the number of {what}, got others"
+    F.require(fits, kind="ValueError", args=(text,))
+    return offsets
 
 
 @operator("sequence_lengths")
