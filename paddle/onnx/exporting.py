@@ -17,6 +17,7 @@ from paddle.onnx.opsets import NEWEST, OLDEST
 from paddle.static.formats.graph import Module
 from paddle.static.formats.translate import Untranslatable, translate
 from paddle.static.input import InputSpec
+from umiak import ops as F
 from umiak.core.array import host_values
 from umiak.core.tensor import Tensor
 from umiak.runtime.program_tracer import outside
@@ -101,14 +102,16 @@ def export(layer: Any, path: str, input_spec: Any = None, opset_version: int = 9
     _check(opset_version, configs)
     if configs.get("input_shape_dict"):
         input_spec = _shaped(layer, input_spec, configs["input_shape_dict"])
-    module, values = _module(layer, input_spec, configs)
+    module, values = _module(layer, input_spec, configs, opset_version)
     higher = bool(configs.get("auto_update_opset", False))
     external = configs.get("external_filename")
     if external is None and sum(v.nbytes for v in values.values()) > MOST_BYTES:
         external = os.path.basename(prefix) + END + ".data"
     make = functools.partial(_model, module, values, opset_version, higher, results=configs.get("output_names"))
     if _stands_as_it_is(layer, input_spec, configs):
-        make = functools.partial(_by_either, make, functools.partial(_recorded, layer, input_spec, configs))
+        make = functools.partial(
+            _by_either, make, functools.partial(_recorded, layer, input_spec, configs, opset_version)
+        )
     _write(make, prefix + END, external, bool(configs.get("enable_onnx_checker", True)))
 
 
@@ -125,12 +128,14 @@ def _check(opset: Any, configs: Mapping[str, Any]) -> None:
         )  # fmt: skip
 
 
-def _module(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Module, dict[str, np.ndarray]]:
+def _module(
+    layer: Any, input_spec: Any, configs: Mapping[str, Any], opset: int
+) -> tuple[Module, dict[str, np.ndarray]]:
     """A layer in the operators of PaddlePaddle, and the values of its parameters."""
     if _stands_as_it_is(layer, input_spec, configs):
         module = layer._method(FORWARD).module
         return module, {k: _array(v) for k, v in layer._held(module).items()}
-    return _recorded(layer, input_spec, configs)
+    return _recorded(layer, input_spec, configs, opset)
 
 
 def _stands_as_it_is(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> bool:
@@ -138,12 +143,19 @@ def _stands_as_it_is(layer: Any, input_spec: Any, configs: Mapping[str, Any]) ->
     return isinstance(layer, TranslatedLayer) and input_spec is None and all(configs.get(k) is None for k in _SAVED)
 
 
-def _recorded(layer: Any, input_spec: Any, configs: Mapping[str, Any]) -> tuple[Module, dict[str, np.ndarray]]:
+# Composites that ONNX has an operator for, and the first opset with it. Lower ones are given what they are made of.
+_FIRST = {F.DeformableConv: 19}
+
+
+def _recorded(
+    layer: Any, input_spec: Any, configs: Mapping[str, Any], opset: int
+) -> tuple[Module, dict[str, np.ndarray]]:
     contents = recorded(OP, layer, input_spec, configs).check()
     kept = {key: x.name for key, x in contents.kept.items() if x.kind != "constant"}
     try:
         with outside():  # values of constants are read
-            made = translate(contents.program, contents.feeds, len(contents.fetched), kept)
+            spelt = [op for op, first in _FIRST.items() if opset < first]
+            made = translate(contents.program, contents.feeds, len(contents.fetched), kept, spelt=spelt)
     except Untranslatable as error:
         raise op_error(
             ValueError, OP, "operators that PaddlePaddle has as well", ", ".join(error.what),

@@ -2198,6 +2198,17 @@ REFERENCES["deformable_spread"] = by_transposing(deformable_columns)
 
 
 @reference()
+def deformable_conv(
+    x: np.ndarray, offset: Any, weight: np.ndarray, mask: Any, *, parts: int, **geometry: Any
+) -> np.ndarray:
+    columns = deformable_columns(x.transpose(0, 2, 3, 1), offset, mask, **geometry)
+    n, _, taps, channels = columns.shape
+    columns = columns.reshape(n, *offset.shape[2:], taps, parts, channels // parts)
+    kernels = weight.reshape(parts, weight.shape[0] // parts, channels // parts, taps)
+    return np.einsum("nijkpc,pmck->npmij", columns, kernels).reshape(n, weight.shape[0], *offset.shape[2:])
+
+
+@reference()
 def deformable_slopes(x: np.ndarray, g: np.ndarray, offset: np.ndarray, mask: Any, **geometry: Any) -> Any:
     """Differences within a cell, where columns are linear in each coordinate; columns are linear in the mask.
 

@@ -27,6 +27,7 @@ class Deformable(Op):
     """Base: the geometry, and the neighbours of each sample."""
 
     amp = "promote"
+    unbatched = -1  # the place of an operand whose first dim is not that of the images
     kernel: tuple = param("ints")
     groups: int = param("int")
     strides: tuple = param("ints")  # type: ignore[misc]  # a param, not the rule of a view
@@ -124,7 +125,9 @@ class Deformable(Op):
     def shard(self, *operands):
         present = list(operands[: len(self.inputs)])
         names = [
-            ["n", *(f"{chr(97 + i)}{j}" for j in range(1, len(m.shape)))] if m is not None else []
+            [f"{chr(97 + i)}0" if i == self.unbatched else "n", *(f"{chr(97 + i)}{j}" for j in range(1, len(m.shape)))]
+            if m is not None
+            else []
             for i, m in enumerate(present)
         ]
         outs = self.shard_outputs(names, present)
@@ -185,6 +188,64 @@ class DeformableColumns(Deformable):
     def samples(rng) -> Iterator[Sample]:
         for x, _, offset, mask, params in _cases(rng):
             yield Sample((x, offset, mask), params=params)
+
+
+@register
+class DeformableConv(Deformable):
+    """Kernels ``weight [M, C / parts, *kernel]`` over samples of images ``[N, C, H, W]``: ``[N, M, rows, columns]``.
+
+    Each of ``parts`` parts of the channels has kernels of its own.
+    """
+
+    inputs = ("x", "offset", "weight", "mask?")
+    unbatched = 2
+    parts: int = 1
+
+    def infer(self, x, offset, weight, mask, *geometry):
+        if len(x.shape) != 4 or len(weight.shape) != 4:
+            self.fail(ValueError, "images and kernels of rank 4", (tuple(x.shape), tuple(weight.shape)))
+        n, channels, *image = x.shape
+        dtype, _ = self.check((n, *image, channels), offset, mask, geometry, x, weight)
+        require(self, self.parts >= 1, "at least one part", self.parts)
+        fits = (channels == weight.shape[1] * self.parts) & (weight.shape[0] % self.parts == 0)
+        require(self, fits, f"channels and kernels in {self.parts} equal parts", (tuple(x.shape), tuple(weight.shape)))
+        for size, expected in zip(weight.shape[2:], geometry[0], strict=True):
+            require(self, size == expected, f"kernels of {tuple(geometry[0])}", tuple(weight.shape))
+        return Meta((n, weight.shape[0], *offset.shape[2:]), dtype)
+
+    def shard_outputs(self, names, metas):
+        return [["n", "m", "p", "q"]]
+
+    @in_compute_type
+    def decompose(self, x, offset, weight, mask, *geometry):
+        last = F.copy(F.permute(x, perm=(0, 2, 3, 1)))
+        samples = F.deformable_columns(last, offset, mask, *geometry)
+        channels, own = samples.shape[3] // self.parts, weight.shape[0] // self.parts
+        results = []
+        for i in range(self.parts):
+            part, kernels = samples, weight
+            if self.parts > 1:
+                part = F.slice(samples, axes=(3,), starts=(i * channels,), sizes=(channels,), steps=(1,))
+                kernels = F.slice(weight, axes=(0,), starts=(i * own,), sizes=(own,), steps=(1,))
+            results.append(_product(part, kernels))
+        y = results[0] if self.parts == 1 else F.concat(results, axis=1)
+        return F.reshape(y, shape=(x.shape[0], weight.shape[0], offset.shape[2], offset.shape[3]))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for x, _, offset, mask, params in _cases(rng):
+            channels = x.shape[3]
+            parts = 1 if channels == 2 else channels // 2 if channels % 2 == 0 else channels
+            weight = draw(rng, (2 * parts, channels // parts, *params["kernel"]), dt.convert(x.dtype))
+            images = x.transpose(0, 3, 1, 2).copy()
+            yield Sample((images, offset, weight, mask), attrs={"parts": parts}, params=params)
+
+
+def _product(samples: Any, weight: Any) -> Any:
+    """Kernels times samples, for one part of the channels: ``[N, M, positions]``."""
+    n, positions, taps, channels = samples.shape
+    kernels = F.reshape(F.permute(weight, perm=(0, 2, 3, 1)), shape=(weight.shape[0], taps * channels))
+    return F.matmul(kernels, F.reshape(samples, shape=(n, positions, taps * channels)), transpose_y=True)
 
 
 @register

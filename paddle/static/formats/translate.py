@@ -6,7 +6,7 @@ in smaller ones; those that cannot be written at all are named together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -59,17 +59,19 @@ def translate(
     results: int,
     kept: Mapping[str, str],
     others: Mapping[str, Tensor] = MappingProxyType({}),
+    spelt: Collection[type] = (),
 ) -> Translated:
     """A program over its tensors (``Program.captured``) as a module.
 
     ``feeds``: names of its arguments; ``results``: how many of its outputs are fetched, the others are not looked at;
     ``kept``: names of the tensors that are kept between runs, by names of constants; others are constants. ``others``:
-    tensors by name that the module declares, though it does not read them.
+    tensors by name that the module declares, though it does not read them. ``spelt``: composites that are written as
+    what they mean in smaller ops, though an operator says them.
 
     Raises:
         Untranslatable: operators that there are none for.
     """
-    e = Emitter(program)
+    e = Emitter(program, spelt)
     e.note(program)
     for name, x in others.items():
         if name not in kept.values():

@@ -97,28 +97,8 @@ def deform_conv2d(
     if mask is not None:
         mask = cast(mask, offset.dtype)
     geometry = (tuple(kernel), deformable_groups, strides, pads, dilations)
-    last = F.copy(F.permute(x, perm=(0, 2, 3, 1)))
-    samples = F.deformable_columns(last, offset, mask, *geometry)
-    y = _by_groups(samples, weight, groups) if groups > 1 else _product(samples, weight)
-    y = F.reshape(y, shape=(n, out_channels, rows, columns))
+    y = F.deformable_conv(x, offset, weight, mask, groups, *geometry)
     return y if bias is None else F.add(y, F.reshape(bias, shape=(out_channels, 1, 1)))
-
-
-def _product(samples: Tensor, weight: Tensor) -> Tensor:
-    """Kernels times columns, for the channels of one group: ``[N, M, positions]``."""
-    n, positions, taps, channels = samples.shape
-    kernels = F.reshape(F.permute(weight, perm=(0, 2, 3, 1)), shape=(weight.shape[0], taps * channels))
-    return F.matmul(kernels, F.reshape(samples, shape=(n, positions, taps * channels)), transpose_y=True)
-
-
-def _by_groups(samples: Tensor, weight: Tensor, groups: int) -> Tensor:
-    channels, own = samples.shape[3] // groups, weight.shape[0] // groups
-    parts = []
-    for i in range(groups):
-        part = F.slice(samples, axes=(3,), starts=(i * channels,), sizes=(channels,), steps=(1,))
-        kernels = F.slice(weight, axes=(0,), starts=(i * own,), sizes=(own,), steps=(1,))
-        parts.append(_product(part, kernels))
-    return F.concat(parts, axis=1)
 
 
 @public("paddle.vision.ops")

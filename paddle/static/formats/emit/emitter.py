@@ -7,7 +7,7 @@ None where these operands cannot be said so: then the op's own meaning in smalle
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import Any, cast
@@ -104,10 +104,11 @@ def number(dtype: str, x: Any) -> Attribute:
 
 class Emitter:
     """One program that is being written. ``missing``: what the operators cannot say; ``parameters``: what the program
-    reads, by name."""
+    reads, by name; ``spelt``: composites that are written in smaller ones."""
 
-    def __init__(self, program: ir.Program) -> None:
+    def __init__(self, program: ir.Program, spelt: Collection[type] = ()) -> None:
         self.program = program
+        self.spelt = spelt
         self.block = Block()
         self.parameters: dict[str, Tensor] = {}
         self.missing: dict[str, None] = {}
@@ -545,7 +546,7 @@ class Emitter:
 
     def _write(self, o: ir.Operation) -> None:
         found = next((TABLE[cls] for cls in type(o.op).__mro__ if cls in TABLE), None)
-        made = found(self, o) if found is not None else None
+        made = found(self, o) if found is not None and type(o.op) not in self.spelt else None
         if made is not None:
             results = [made] if isinstance(made, Result) else made
             for value, x in zip(o.results, results, strict=True):

@@ -354,3 +354,16 @@ def grid_sample(e: Emitter, o: ir.Operation) -> Result | None:
         return None
     given = {"mode": text(mode), "padding_mode": text(padding), "align_corners": flag(o.op.align_corners)}
     return e.one("grid_sample", [e.of(x) for x in o.operands], e.type(o), **given)
+
+
+@emits(F.DeformableConv)
+def deformable_conv(e: Emitter, o: ir.Operation) -> Result | None:
+    _, deformable, strides, pads, dilations = o.params
+    if not fixed(o.params):
+        return None
+    operands = [None if v is None else e.of(v) for v in o.operands]
+    return e.one(
+        "deformable_conv", operands, e.type(o), strides=array(i32, strides), paddings=array(i32, pads),
+        dilations=array(i32, dilations), deformable_groups=i32(deformable), groups=i32(o.op.parts),
+        im2col_step=i32(1),
+    )  # fmt: skip
