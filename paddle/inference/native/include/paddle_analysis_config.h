@@ -233,6 +233,7 @@ class Config {
     Refuse("EnableTensorRtEngine");
   }
   void EnableOpenVINOEngine(PrecisionType = PrecisionType::kFloat32) { Refuse("EnableOpenVINOEngine"); }
+  void SetXpuDeviceId(int = 0) { Refuse("SetXpuDeviceId"); }
   void EnableCUDNN() { Refuse("EnableCUDNN"); }
   void SetExecStream(void*) { Refuse("SetExecStream"); }
   void DisableGpu() {}
@@ -256,6 +257,15 @@ class Config {
   void SetTensorRtOptimizationLevel(int) {}
   void Exp_DisableTensorRtOPs(const std::vector<std::string>&) {}
   void Exp_DisableTensorRtSubgraph(const std::vector<std::string>&) {}
+  void Exp_DisableTensorRTDynamicShapeOPs(bool) {}
+  void Exp_SpecifyTensorRTSubgraphPrecision(const std::vector<std::string>&, const std::vector<std::string>&,
+                                            const std::vector<std::string>&) {}
+  void MarkTrtEngineOutputs(const std::vector<std::string>& = {}) {}
+  bool tensorrt_varseqlen_enabled() const { return false; }
+  bool tensorrt_dla_enabled() const { return false; }
+  bool tensorrt_inspector_enabled() const { return false; }
+  bool tensorrt_explicit_quantization_enabled() const { return false; }
+  void Exp_EnableUseCutlass() {}
   void EnableGpuMultiStream() {}
 
   // Settings that nothing depends on: oneDNN is asked where it is fastest, memory is shared and programs are compiled in any case,
@@ -346,6 +356,7 @@ class Config {
 namespace paddle {
 using AnalysisConfig = paddle_infer::Config;
 using PassStrategy = paddle_infer::PassStrategy;
+using PaddlePassBuilder = paddle_infer::PassStrategy;
 }  // namespace paddle
 
 #endif

@@ -3,7 +3,8 @@
 // Programs link libumiak_inference.so or a compiled model. Errors are thrown as std::runtime_error, with the words of the
 // library. A compiled model is created with a Config that names no model, or its file of weights as the program's; what it cannot do
 // throws, too. Not here, so that programs which need it are not compiled: tensors of texts (ReshapeStrings, CopyStringsFromCpu), the
-// interface before paddle_infer (PaddlePredictor, ZeroCopyTensor), and paddle_infer::contrib and ::experimental.
+// interface before paddle_infer (PaddlePredictor, ZeroCopyTensor, ToNativeConfig), structs of settings of IPUs and XPUs, and
+// paddle_infer::contrib and ::experimental.
 #ifndef PADDLE_INFERENCE_API_H
 #define PADDLE_INFERENCE_API_H
 
