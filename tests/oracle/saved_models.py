@@ -1,5 +1,7 @@
 """Models that are saved here and run in the reference, and the other way round: the largest errors.
 
+Each is loaded by ``paddle.jit.load``, and by a predictor with the passes and kernels that it has by default.
+
     ORACLE_PYTHON=.venv/oracle/bin/python python -m tests.oracle.saved_models [--record] [NAME ...]
 
 ``--record`` writes them into ``docs/design/saved_models.md``.
@@ -20,7 +22,10 @@ from typing import Any
 from tests.support import saved_models
 
 PAGE = Path(__file__).parents[2] / "docs" / "design" / "saved_models.md"
-HEAD = "| model | here → reference | reference → here |\n|---|---|---|\n"
+HEAD = "| model | here → reference | in its predictor | reference → here | in our predictor |\n|---|---|---|---|---|\n"
+DIRECTIONS = tuple(
+    f"{way}, {how}" for way in ("here to the reference", "the reference to here") for how in ("loaded", "predictor")
+)
 MOST = 1e-5  # an error beside the largest element of a result
 
 
@@ -44,13 +49,13 @@ def worked(python: str, do: str, folder: str, names: list[str]) -> dict[str, dic
 
 
 def both_ways(reference: str, names: list[str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """For each model what came of it in both directions."""
+    """For each model what came of it in both directions, loaded as a layer and in a predictor with its defaults."""
     directions = []
     for writer, reader in ((sys.executable, reference), (reference, sys.executable)):
         with tempfile.TemporaryDirectory() as folder:
             saved = worked(writer, "save", folder, names)
             there = [n for n in names if "failed" not in saved[n]]
-            directions.append({**saved, **worked(reader, "run", folder, there)})
+            directions += [{**saved, **worked(reader, how, folder, there)} for how in saved_models.RUNS]
     for name in names:
         yield name, [found[name] for found in directions]
 
@@ -72,7 +77,7 @@ def main() -> int:
         parser.error("ORACLE_PYTHON must name the Python of an environment that has the reference (or: make oracle)")
     rows, failed = [], 0
     for name, results in both_ways(reference, options.names or list(saved_models.CASES)):
-        for direction, found in zip(("here to the reference", "the reference to here"), results, strict=True):
+        for direction, found in zip(DIRECTIONS, results, strict=True):
             if "failed" in found or not found["alike"] or found["error"] > MOST:
                 failed += 1
                 print(f"{name}, {direction}: {found}")

@@ -1,8 +1,8 @@
 """Models that are saved here and run in the reference, and the other way round.
 
 As a script, in either environment: ``save FOLDER [NAME ...]`` makes models, saves them by ``paddle.jit.save``, and
-keeps outputs beside them; ``run FOLDER [NAME ...]`` loads what is there and prints, for each model, a line of JSON with
-the largest error. It needs NumPy and ``paddle`` alone.
+keeps outputs beside them; ``load FOLDER [NAME ...]`` and ``predict FOLDER [NAME ...]`` run what is there, as layers
+and in predictors, and print, for each model, a line of JSON with the largest error. It needs NumPy and ``paddle``.
 """
 
 from __future__ import annotations
@@ -141,6 +141,34 @@ class Spatial(nn.Layer):
     def forward(self, x):
         theta = self.where(x.flatten(1)).reshape([-1, 2, 3]) * 0.1 + paddle.to_tensor([[1.0, 0, 0], [0, 1.0, 0]])
         return F.grid_sample(x, F.affine_grid(theta, [x.shape[0], 1, 6, 6]))
+
+
+@case("deformable convolution", Input([None, 4, 8, 8]))
+class Deformable(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.shifts = nn.Conv2D(4, 27, 3, padding=1)
+        self.conv = paddle.vision.ops.DeformConv2D(4, 6, 3, padding=1)
+
+    def forward(self, x):
+        shifts = self.shifts(x)
+        return self.conv(x, shifts[:, :18], F.sigmoid(shifts[:, 18:]))
+
+
+@case("values that are read again", image(8))
+class Again(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Conv2D(3, 8, 3), nn.Conv2D(8, 8, 3, padding=1)
+        self.last = nn.Linear(8, 8)
+
+    def forward(self, x):
+        h = self.first(x)
+        h = h + self.second(F.silu(h)) / (paddle.abs(h) + 1)
+        h = self.last(h.mean([2, 3]))
+        steps = (h * 3).astype("int64")
+        up = paddle.square(h) if paddle.abs(h).max() > 0 else h
+        return up, paddle.where(h > 0, h, -h), h, steps + 1, steps, x
 
 
 @case("super-resolution", image(6))
@@ -792,17 +820,46 @@ def save(folder: str, name: str) -> None:
     np.savez(prefix + ".npz", **kept)
 
 
-def run(folder: str, name: str) -> dict[str, Any]:
+def loaded(prefix: str) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+    """A saved model as a layer that ``paddle.jit.load`` makes."""
+    layer = paddle.jit.load(prefix)
+    layer.eval()
+
+    def call(inputs: list[np.ndarray]) -> list[np.ndarray]:
+        with paddle.no_grad():
+            return flat(layer(*map(paddle.to_tensor, inputs)))
+
+    return call
+
+
+def predictor(prefix: str) -> Callable[[list[np.ndarray]], list[np.ndarray]]:
+    """A saved model in a predictor as ``Config`` has it by default: with its passes, and with oneDNN."""
+    from paddle import inference
+
+    config = inference.Config(f"{prefix}.json", f"{prefix}.pdiparams")
+    config.disable_glog_info()
+    it = inference.create_predictor(config)
+
+    def call(inputs: list[np.ndarray]) -> list[np.ndarray]:
+        for name in it.get_input_names():  # those of `save`; the reference leaves out what nothing reads
+            x, handle = inputs[int(name[1:])], it.get_input_handle(name)
+            handle.reshape(x.shape)
+            handle.copy_from_cpu(x)
+        it.run()
+        return [it.get_output_handle(name).copy_to_cpu() for name in it.get_output_names()]
+
+    return call
+
+
+def compared(folder: str, name: str, how: Callable[[str], Callable[..., list[np.ndarray]]] = loaded) -> dict[str, Any]:
     """The largest error of a model that was saved, measured beside the largest element; and whether all types agree."""
     prefix = file_of(folder, name)
     with np.load(prefix + ".npz") as file:
         kept = dict(file)
-    layer = paddle.jit.load(prefix)
-    layer.eval()
+    call = how(prefix)
     error, alike = 0.0, True
     for batch in CASES[name].batches:
-        with paddle.no_grad():
-            got = flat(layer(*map(paddle.to_tensor, inputs_of(name, batch))))
+        got = call(inputs_of(name, batch))
         wanted = [kept[key] for key in kept if key.startswith(f"{batch}_")]
         alike = alike and [(x.shape, x.dtype) for x in got] == [(x.shape, x.dtype) for x in wanted]
         for x, y in zip(got, wanted):
@@ -813,12 +870,18 @@ def run(folder: str, name: str) -> dict[str, Any]:
     return {"error": error, "alike": alike}
 
 
+RUNS = {"load": loaded, "predict": predictor}
+
+
 def main(do: str, folder: str, *names: str) -> None:
     for name in names or CASES:
         print(json.dumps({"begin": name}), flush=True)
         try:
-            found = {"saved": True} if do == "save" and save(folder, name) is None else {}
-            found = run(folder, name) if do == "run" else found
+            if do == "save":
+                save(folder, name)
+                found = {"saved": True}
+            else:
+                found = compared(folder, name, RUNS[do])
         except Exception as error:
             found = {"failed": f"{type(error).__name__}: {' '.join(str(error).split())[-300:]}"}
         print(json.dumps({"name": name, **found}), flush=True)

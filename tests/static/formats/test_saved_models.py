@@ -26,7 +26,7 @@ def test_a_model_comes_back(name, tmp_path):
     prefix = saved_models.file_of(str(tmp_path), name)
     with open(prefix + ".json") as file:
         check_forms(pir.read(json.load(file)))
-    found = saved_models.run(str(tmp_path), name)
+    found = saved_models.compared(str(tmp_path), name)
     assert found["alike"] and found["error"] < 1e-5
     shutil.rmtree(tmp_path)
 

@@ -223,11 +223,13 @@ def igamma(e: Emitter, o: ir.Operation) -> Result:
 @_on("where")
 def where(e: Emitter, o: ir.Operation) -> Result:
     kind, shape = e.type(o), o.results[0].meta.shape
-    cond = e.expand(e.of(o.operands[0]), shape)
-    chosen = []
-    for x in o.operands[1:]:
-        made = e.of(x, kind.dtype)
-        chosen.append(_like(e, made, cond, kind) if type(x) is not ir.Value else e.expand(made, shape))
+
+    def spread(x: ir.Value) -> Result:
+        return e.of(x) if equal_shapes(x.meta.shape, shape) else e.expand(e.of(x), shape)
+
+    first, *others = o.operands
+    cond = spread(first) if type(first) is ir.Value else e.expand(e.of(first, "bool"), shape)
+    chosen = [spread(x) if type(x) is ir.Value else _like(e, e.of(x, kind.dtype), cond, kind) for x in others]
     return e.one("where", [cond, *chosen], kind)
 
 

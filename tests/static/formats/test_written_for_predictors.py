@@ -1,0 +1,175 @@
+"""Files have no form that the reference's predictors get wrong; ``tests/oracle/saved_models.py`` has the numbers."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+from paddle.static.formats import pir
+from paddle.static.formats.graph import FETCH
+
+W = paddle.to_tensor(np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4))
+
+
+def saved(function, tmp_path, *shapes):
+    """The module that a function's file has, after it has given the function's results again."""
+    path = str(tmp_path / "m")
+    specs = [paddle.static.InputSpec(shape, "float32", f"x{i}") for i, shape in enumerate(shapes)]
+    paddle.jit.save(paddle.jit.to_static(function, full_graph=True), path, specs)
+    rng = np.random.default_rng(3)
+    inputs = [paddle.to_tensor(rng.standard_normal([n or 2 for n in s]).astype("float32")) for s in shapes]
+    wanted, found = function(*inputs), paddle.jit.load(path)(*inputs)
+    for a, b in zip(*(x if isinstance(x, (list, tuple)) else [x] for x in (wanted, found)), strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-6)
+    with open(path + ".json") as file:
+        return pir.read(json.load(file))
+
+
+def makers(module):
+    return {r.number: o.name.removeprefix("pd_op.") for o in module.block.walk() for r in o.results}
+
+
+def operand(module, name, place=0):
+    """Which operator makes an operand of the only call of another."""
+    (o,) = (o for o in module.block.walk() if o.name == f"pd_op.{name}")
+    return makers(module)[o.operands[place]]
+
+
+WRITING = {
+    "silu": F.silu, "square": paddle.square, "floor": paddle.floor, "divide": lambda h: h / (h.abs() + 1),
+    "assign": paddle.assign, "cumsum": lambda h: h.cumsum(0), "tril": paddle.tril, "log1p": lambda h: h.log1p(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_what_is_read_once_more_is_not_written_over(name, tmp_path):
+    """An operator that may write into its operand has a copy of what oneDNN makes, where that is read behind it."""
+    act = WRITING[name]
+
+    def again(x):
+        h = F.relu(x @ W)
+        y = act(h)
+        return y, h - 1
+
+    assert operand(saved(again, tmp_path, [None, 3]), name) == "tile"
+
+
+@pytest.mark.parametrize("name", [n for n in WRITING if n != "divide"])
+def test_what_is_read_last_is_not_copied(name, tmp_path):
+    act = WRITING[name]
+
+    def last(x):
+        h = F.relu(x @ W)
+        return h - 1, act(h)
+
+    assert operand(saved(last, tmp_path, [None, 3]), name) == "relu"
+
+
+def test_other_operands_and_types_that_are_written_over(tmp_path):
+    def chosen(x):
+        h = x @ W
+        return paddle.where(h > 0, h, -h), h - 1
+
+    assert operand(saved(chosen, tmp_path, [None, 3]), "where", 1) == "tile"
+
+    def integers(x):
+        n = F.relu(x @ W).astype("int64")
+        return n + 3, paddle.minimum(n, n * 0)
+
+    module = saved(integers, tmp_path, [None, 3])
+    assert operand(module, "add") == operand(module, "multiply") == "tile"
+
+
+def test_branches_and_loops_write_over_nothing_that_is_read_behind_them(tmp_path):
+    def branch(x, y):
+        h = x @ W
+        b = F.silu(h) if y.sum() > 0 else h * 2
+        return b, h - 1
+
+    assert operand(saved(branch, tmp_path, [None, 3], [2]), "silu") == "tile"
+
+    def loop(x, y):
+        h, i, s = x @ W, paddle.zeros([1]), paddle.zeros([1])
+        while i < y.sum().abs() + 2:
+            s, i = F.silu(h).sum() + s, i + 1
+        return s
+
+    assert operand(saved(loop, tmp_path, [None, 3], [2]), "silu") == "tile"
+
+
+def fetched(module):
+    fetches = [o for o in module.block.operations if o.name == FETCH]
+    made = {r.number: o for o in module.block.operations for r in o.results}
+    return [o.plain("name") for o in fetches], [made[o.operands[0]] for o in fetches]
+
+
+def test_results_that_are_equal_are_told_apart(tmp_path):
+    names, makers = fetched(saved(lambda x: (F.silu(x), F.silu(x), F.swish(x), x + 1), tmp_path, [None, 3]))
+    assert names == [f"fetch_name_{i}" for i in range(4)]
+    assert [o.name for o in makers] == ["pd_op.silu", "pd_op.assign", "pd_op.assign", "pd_op.add"]
+    assert makers[1].operands == [makers[0].results[0].number]
+    assert makers[2].operands == [makers[1].results[0].number]  # else the two copies are equal
+
+
+def test_an_input_is_fetched_as_a_copy(tmp_path):
+    names, makers = fetched(saved(lambda x: (x, x + 1, x), tmp_path, [None, 3]))
+    assert names == [f"fetch_name_{i}" for i in range(3)]
+    assert [o.name for o in makers] == ["pd_op.assign", "pd_op.add", "pd_op.assign"]
+    assert makers[2].operands == [makers[0].results[0].number]
+
+
+def test_branches_on_constants_are_one_way(tmp_path):
+    def loop(x):
+        i = paddle.zeros([1], "int64")
+        while i < 4 and x.abs().max() < 50:
+            x, i = x * 2, i + 1
+        return x, i
+
+    module = saved(loop, tmp_path, [None, 3])
+    assert "pd_op.if" not in [o.name for o in module.block.operations]
+    assert "pd_op.if" in [o.name for o in module.block.walk()]  # the loop's, whose flag is data
+
+    def both(x):
+        n = paddle.full([1], 3, "int64")
+        y = x + 1 if n > 5 else x - 1
+        return y * 2 if paddle.logical_not(n > 5) else y
+
+    module = saved(both, tmp_path, [2, 3])
+    assert not {"pd_op.if", "pd_op.add"} & {o.name for o in module.block.walk()}
+
+
+@pytest.mark.parametrize("masked", [True, False])
+def test_a_deformable_convolution_is_one_operator(masked, tmp_path):
+    conv = paddle.vision.ops.DeformConv2D(4, 6, 3, padding=1, stride=2, groups=2, deformable_groups=2)
+    conv.eval()
+
+    def forward(x, offset, mask):
+        return conv(x, offset, mask if masked else None) + mask.sum()
+
+    module = saved(forward, tmp_path, [None, 4, 6, 6], [None, 36, 3, 3], [None, 18, 3, 3])
+    (o,) = (o for o in module.block.operations if o.name == "pd_op.deformable_conv")
+    assert (o.operands[3] is not None) == masked
+    assert [o.plain(k) for k in ("strides", "paddings", "groups", "deformable_groups")] == [[2, 2], [1, 1], 2, 2]
+
+
+def test_pads_of_the_first_dims_are_concatenated(tmp_path):
+    module = saved(lambda x: F.pad(x, [1, 0, 0, 2, 0, 0, 0, 0], pad_from_left_axis=True), tmp_path, [None, 3, 2, 2])
+    names = {o.name for o in module.block.operations}
+    assert "pd_op.concat" in names and not {"pd_op.pad", "pd_op.pad3d"} & names
+
+
+def test_layer_norm_over_several_axes_is_one_over_their_product(tmp_path):
+    norm = paddle.nn.LayerNorm([3, 2], weight_attr=paddle.ParamAttr(initializer=paddle.nn.initializer.Assign(W[:, :2])))
+    module = saved(lambda x: norm(x), tmp_path, [None, 4, 3, 2])
+    (o,) = (o for o in module.block.operations if o.name == "pd_op.layer_norm")
+    assert o.results[0].type.shape == (-1, 4, 6) and o.plain("begin_norm_axis") == 2
+
+
+def test_masks_on_diagonals_are_numbers(tmp_path):
+    module = saved(lambda x: paddle.diag(x, 1, padding_value=2.0), tmp_path, [3])
+    types = [o.results[0].type.dtype for o in module.block.operations if o.name == "pd_op.diag_embed"]
+    assert types == ["float32", "int32"]
