@@ -49,19 +49,18 @@ def layer_norm(e: Emitter, o: ir.Operation) -> Result | None:
     if not fixed(*(v.meta.shape for v in (weight, bias) if v is not None)):  # type: ignore[union-attr]
         return None
     shape: Any = x.meta.shape  # type: ignore[union-attr]
-    if kind.dtype == "float32" and axis < len(shape) - 1:  # oneDNN's kernel takes one axis
-        if not fixed(shape[axis:]):
-            return None
-        flat = (*shape[:axis], prod(shape[axis:]))
-        given = [e.reshape(e.of(x), flat), *(_flat(e, v) for v in (weight, bias))]
-        same = {"epsilon": f32(o.params[0]), "begin_norm_axis": i32(axis)}
-        wide = kind._replace(shape=(*kind.shape[:axis], flat[-1]))
-        rows = TensorType("float32", (_product(kind.shape[:axis]),))
-        return e.reshape(e.call("layer_norm", given, [wide, rows, rows], **same)[0], shape)
+    several = kind.dtype == "float32" and axis < len(shape) - 1  # oneDNN's kernel takes one axis
+    if several and not fixed(shape[axis:]):
+        return None
+    first, wide = e.of(x), kind
+    if several:
+        first = e.reshape(first, (*shape[:axis], prod(shape[axis:])))
+        wide = typed(first)
     rows = TensorType("float64" if kind.dtype == "float64" else "float32", (_product(kind.shape[:axis]),))
-    operands = [e.of(x), _flat(e, weight), _flat(e, bias)]
+    operands = [first, _flat(e, weight), _flat(e, bias)]
     given = {"epsilon": f32(o.params[0]), "begin_norm_axis": i32(axis)}
-    return e.call("layer_norm", operands, [kind, rows, rows], **given)[0]
+    y = e.call("layer_norm", operands, [wide, rows, rows], **given)[0]
+    return e.reshape(y, shape) if several else y
 
 
 @emits(F.BatchNormInfer)

@@ -266,7 +266,7 @@ def pad(e: Emitter, o: ir.Operation) -> Result | None:
     axes = range(rank) if o.op.axes is None else o.op.axes
     wanted = [(a, m, n) for a, m, n in zip(axes, lo, hi, strict=True) if not fixed(m, n) or (m, n) != (0, 0)]
     last = rank <= 5 and all(a >= rank - 3 for a, _, _ in wanted)
-    by_onednn = o.results[0].meta.dtype.name == "float32"  # in predictors of the reference, whose kernel is wrong
+    by_onednn = e.type(o).dtype == "float32"  # in predictors of the reference, whose kernel is wrong
     if o.op.mode == "constant" and (not fixed(lo, hi) or (by_onednn and not last)):
         return e.traced(lambda x: _lengthened(x, value, wanted), [x])[0]
     pads = {a: (m, n) for a, m, n in wanted}
