@@ -16,6 +16,7 @@ from paddle.inference.stepwise import Hook, told
 from paddle.static.formats.graph import is_offsets, owner_of_offsets
 from umiak import memory
 from umiak.core import tensor as core
+from umiak.runtime.own_memory import give_own
 from umiak.runtime.program_tracer import Run
 from umiak.util.errors import op_error
 
@@ -173,6 +174,8 @@ class Predictor:
                     self._record.note(name, list(value.shape))
         with around_runs(self._prepared.config):
             results = self._results(given)
+            if inputs is not None:
+                give_own(results)
             if self._slots.memory:
                 results = self._slots.write(results)
         for name, y in zip(self._prepared.outputs, results, strict=True):

@@ -21,6 +21,7 @@ from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.program import Value
+from umiak.runtime.own_memory import give_own
 from umiak.runtime.program_tracer import ProgramTracer, Run, outside
 from umiak.util.errors import op_error
 
@@ -132,7 +133,10 @@ class Executor:
                     prepared = self._prepared(program, fetched, scope, use_prune)
                     results = prepared.run.run(given)
             begin(program._tracer, scope)
-            return [x.numpy() if return_numpy and isinstance(x, Tensor) else x for x in results]
+            if return_numpy:
+                return [x.numpy() if isinstance(x, Tensor) else x for x in results]
+            give_own(results)
+            return results
 
     def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope, prune: bool) -> _Prepared:
         tracer = program._tracer

@@ -1,14 +1,17 @@
-"""Outputs of captured programs that need memory of their own."""
+"""Outputs of programs that need memory of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from sys import getrefcount
 from typing import Any
 
 from umiak import ops as F
+from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir.meta import Strided, dense
 from umiak.ir.program import Value
 from umiak.ir.tracer import SymTensor
+from umiak.ops.gradient import GivenGradient, WithGradient
 from umiak.runtime.capture import Capture
 
 
@@ -41,18 +44,54 @@ def apart(capture: Capture, outputs: Sequence[Any], results: int) -> set[int]:
     return copies
 
 
+def give_own(results: list[Any]) -> None:
+    """Give results of a run, which nobody has seen yet, memory of their own: a run may give what it was given or a
+    tensor that it has captured, views of those, one memory twice, and elements that share memory.
+    """
+    for i in range(len(results)):
+        x = results[i]
+        # Held by the list, by `x` and by the call; its storage by the tensor and by the call.
+        if (
+            isinstance(x, Tensor)
+            and not x._kind & ~KIND_VIEW
+            and (getrefcount(x) > 3 or getrefcount(x.storage) > 2 or (not x.is_contiguous() and 0 in x.strides))
+        ):
+            results[i] = F.copy(x)
+
+
 def _is_borrowed(x: Any, value: Value) -> bool:
     """Return whether a tensor of its own holds the elements of a view of something else, which was written to it."""
-    return type(x) is SymTensor and x.parent is None and _strided(value)[1]
+    return type(x) is SymTensor and x.parent is None and _memory(value)[2]
 
 
-def _strided(value: Value) -> tuple[Strided, bool]:
-    """The place of a value's elements in the memory that it shares, and whether it shares some."""
+def _memory(value: Value) -> tuple[Value, Strided, bool]:
+    """The value in whose memory the elements of ``value`` are, their place there, and whether it is a view of it."""
+    passed = _passed_on(value)
+    if passed is not None:
+        return _memory(passed)
     o = value.operation
     if o is not None and o.op.view:
         base = o.operands[0]
         assert type(base) is Value, "views are of tensors"
-        strided = o.op.strides(_strided(base)[0], *o.params)
+        owner, place, _ = _memory(base)
+        strided = o.op.strides(place, *o.params)
         if strided is not None:
-            return strided, True
-    return dense(value.meta.shape, value.meta.dtype), False
+            return owner, strided, True
+    return value, dense(value.meta.shape, value.meta.dtype), False
+
+
+def _passed_on(value: Value) -> Value | None:
+    """The operand that an operation gives as it is, of which only the gradient is another one."""
+    o = value.operation
+    if o is None:
+        return None
+    if type(o.op) is F.Overwritten:
+        at = 1
+    elif type(o.op) is WithGradient:
+        at = len(o.operands) - o.op.count + value.index
+    elif type(o.op) is GivenGradient:
+        at = o.op.wrt + value.index
+    else:
+        return None
+    operand = o.operands[at]
+    return operand if type(operand) is Value else None
