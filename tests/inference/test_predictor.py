@@ -564,6 +564,45 @@ def test_first_calls_at_other_sizes_are_launches_already(saved, config):
     assert largest <= 2 * executor.shrink()  # not as much again for each size
 
 
+def test_finalizers_compute_while_a_first_call_is_prepared(tmp_path):
+    """Cycles are found wherever objects are made: no launch of theirs is left out."""
+    deep = nn.Sequential(*[layer for _ in range(6) for layer in (nn.Linear(8, 8), nn.Tanh())])
+    prefix = str(tmp_path / "net")
+    paddle.jit.save(deep, prefix, [paddle.static.InputSpec([None, 8], "float32", "x")])
+    predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
+    xs = {n: paddle.ones([n, 8]) for n in (2, 3)}
+    results = []
+
+    class Cycle:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            results.append((paddle.full([2], 3.0) + 1.0).tolist())
+
+    Cycle().itself = None  # kernels are there
+    before, thresholds = gc.get_threshold(), range(24, 400, 4)
+    gc.collect()
+    gc.freeze()
+    try:
+        for threshold in thresholds:
+            predictor.clear_intermediate_tensor()
+            for _ in range(2):
+                predictor.run([xs[2]])
+            gc.disable()
+            gc.collect(0)
+            gc.set_threshold(threshold)
+            Cycle()
+            gc.enable()
+            predictor.run([xs[3]])
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
+        gc.enable()
+    gc.collect()
+    assert results == [[4.0, 4.0]] * (1 + len(thresholds))
+
+
 def test_calls_at_other_sizes_that_fail_say_so_and_spoil_nothing(tmp_path):
     """Whether an index is in range is seen by the kernel alone, which is not asked before sizes are known."""
     net = inference_nets.Net(

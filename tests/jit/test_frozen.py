@@ -128,6 +128,51 @@ def test_what_is_not_as_it_was_recorded():
         assert seen
 
 
+def test_a_thread_needs_more_memory_while_another_runs():
+    """All sizes have one block of scratch memory, which may not move under a run."""
+    w = paddle.randn([256, 256]) / 16.0
+
+    def many(x):
+        for _ in range(20):
+            x = paddle.tanh(x @ w)
+        return x
+
+    rows = (512, 768, 1024, 1280, 1536, 1792)
+    xs = {n: randn(n, 256) for n in rows}
+    expected = {n: many(x).numpy() for n, x in xs.items()}
+    spec = [paddle.static.InputSpec([None, 256], "float32")]
+    for _ in range(2):
+        static = to_static(many, spec, full_graph=True)
+
+        def check(n, static=static):
+            with paddle.no_grad():
+                np.testing.assert_allclose(static(xs[n]).numpy(), expected[n], 1e-4, 1e-4)
+
+        for _ in range(3):
+            check(rows[0])
+        assert len(frozen_of(static)) == 1
+        failed, over = [], threading.Event()
+
+        def work(check=check, failed=failed, over=over):
+            try:
+                while not over.is_set():
+                    check(rows[0])
+            except AssertionError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            for n in rows[1:]:
+                check(n)
+                check(n)
+        finally:
+            over.set()
+            thread.join()
+        assert not failed
+        assert len(frozen_of(static)) > 1
+
+
 def test_several_threads():
     m = model(64)
     static = to_static(lambda x: m(x))

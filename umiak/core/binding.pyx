@@ -36,6 +36,7 @@ from umiak.core.inplace cimport take_memory
 cdef enum:
     MOST_FROZEN = 8            # sizes that a program is recorded for
     MOST_TRIALS = 12
+    REHEARSED = 1 << 16        # bytes of memory by step from which a rehearsal costs less than new pages
     MOST_SCRATCH = 4 << 20     # beyond it kernels are long, and memory should not be kept between runs
 
 cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT
@@ -464,12 +465,13 @@ cdef class Binding:
                 if frozen.run(f.inputs, f.words, f.scratch, donation, f.outs, self.stamp):
                     return 1
             if self.arena > MOST_SCRATCH and l.frozen and donation == NULL and not self.n_targets and l.unforeseen < MOST_TRIALS \
-                    and not l.scratch.busy and not timed():
+                    and (l.tried < MOST_TRIALS or l.scratch.size > REHEARSED * <int64_t>l.calls.n_steps) and not l.scratch.busy and not timed():
                 # Memory that is at hand in place of new pages for each value, of which the system clears every byte.
                 frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_registers, NULL, self.targets, 0, self.given_inputs, f.outs,
                                 self.arena, l.scratch, True)
                 if frozen is not None and frozen.run(f.inputs, f.words, f.scratch, NULL, f.outs, self.stamp):
                     l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
+                    l.tried = min(l.tried + 1, MOST_TRIALS)
                     return 1
                 l.unforeseen += 1
             if l.ran and l.tried < MOST_TRIALS and not timed():

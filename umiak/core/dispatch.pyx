@@ -357,6 +357,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
         first = <Tensor>firstp
     if not same and (plan.shape is not None or plan.infer_python is not None):
         if plan.infer_python is not None:
+            refuse_rehearsal(plan.op)
             scratch2 = plan.infer_python(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
             scratch3 = PyBytes_FromStringAndSize(NULL, (len(scratch2) + 1) * 8)
             regs = <int64_t*>PyBytes_AS_STRING(scratch3)
@@ -497,12 +498,12 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     cdef int i, outer_place = ctx.inner_place
     cdef list result = []
     cdef Tensor o
+    refuse_rehearsal(plan.op)
     # Inside a composite nothing is recorded and no cast is added: its own node and plan stand for all of it.
     ctx.plan_mode = modes & ~<uint64_t>(MODE_GRAD | AMP_MASK)
     ctx.inner_place = plan.place
     try:
         if plan.kind == PLAN_PYTHON:
-            refuse_rehearsal(plan.op)
             results = plan.kernel(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
             return results if isinstance(results, tuple) else (results,)
         if n > INLINE_X:

@@ -51,6 +51,7 @@ cdef class Frozen:
     cdef list outputs          # by output: None, an int for a new tensor, or (tensor, shape, strides, offset) for a view of one
     cdef int64_t work
     cdef Scratch scratch       # that of all sizes of a program
+    cdef int64_t needed        # bytes of it
     cdef char* located         # where it was when `ptrs` were filled
     cdef void* room            # where pointers and numbers of a run are
     cdef char** bases

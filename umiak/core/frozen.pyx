@@ -48,6 +48,10 @@ cdef extern from *:
     """
     void* umiak_scratch(size_t n) nogil
 
+cdef extern from "Python.h":
+    int PyGC_Disable()
+    int PyGC_Enable()
+
 # What a launch on one thread is to one on all: see `install`.
 APART, SAME, TO_BE_SEEN = range(3)
 cdef object KIND = None
@@ -84,7 +88,7 @@ cdef class Scratch:
         free(self.memory)
 
     cdef int reserve(self, int64_t size) except -1:
-        """Have memory of a size at least; what was in it is gone. Not while a run is in it, but for that run at its end."""
+        """Have memory of a size at least; what was in it is gone. Not while a run is in it, on any thread, but for that run at its end."""
         cdef void* memory
         if size <= self.size and self.memory != NULL:
             return 0
@@ -136,6 +140,10 @@ cdef class Frozen:
         for i in range(self.n_sizes):
             if sizes[i] != self.sizes[i]:
                 return 0
+        try:
+            self.scratch.reserve(self.needed)
+        except MemoryError:                              # one value at a time may fit
+            return 0
         if self.donation is not None and (donation == NULL or memcmp(donation, PyBytes_AS_STRING(self.donation), self.n_inputs) != 0):
             return 0
         if self.stamp != stamp or self.located != self.scratch.data:
@@ -313,6 +321,7 @@ cdef class Frozen:
             self.branches = None
             return 0
         self.scratch.reserve(scratch)
+        self.needed = scratch
         for root, _, _, _ in self.spans:
             self.roots[<int>root].offset = places[root]
         self.stamp = -1
@@ -681,6 +690,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
     cdef LaunchCollector r = LaunchCollector.__new__(LaunchCollector)
     cdef Tensor t
     cdef int i
+    cdef bint collects
     r.program = p
     r.replayable = p.n_steps <= MOST_STEPS
     r.roots, r.kinds, r.last, r.launches, r.guards, r.sizes, r.shared = {}, [], [], [], {}, [], set()
@@ -696,6 +706,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
     if not rehearsed:
         p.replay(inputs, words, outs, FLAG_INNER, donation, r)
         return frozen_of(r, inputs, words, sizes, n_sizes, donation, targets, n_targets, arguments, outs, most, scratch) if r.replayable else None
+    collects = PyGC_Disable()                            # finalizers compute, too, and would launch nothing
     try:
         rehearse(True)
         try:
@@ -707,6 +718,8 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
     except Exception:                                    # a run that launches says what went wrong, with the names of its call
         pass
     finally:
+        if collects:
+            PyGC_Enable()
         for i in range(p.n_outputs):
             Py_XDECREF(outs[i])
             outs[i] = NULL
@@ -761,9 +774,8 @@ cdef Frozen frozen_of(LaunchCollector r, PyObject** inputs, const int64_t* words
     places, scratch = arranged(spans, p.n_steps)
     if scratch > most:
         return None
-    memory.reserve(scratch)
     f.program = p
-    f.scratch = memory
+    f.scratch, f.needed = memory, scratch                # had when a list runs: now one of another thread may be in it
     f.modes = ctx.plan_mode & ~<uint64_t>MODE_GRAD
     f.place = place_of(ctx)
     f.n_inputs, f.n_sizes, f.n_roots, f.n_launches = p.n_inputs, n_sizes, <int>len(r.kinds), <int>len(r.launches)

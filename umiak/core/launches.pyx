@@ -46,7 +46,7 @@ cdef int rehearse(bint on) except -1:
 
 
 cdef int refuse_rehearsal(OpBase op) except -1:
-    """Raise where calls of this thread are rehearsed: Python needs the operands' data, or a plan that is not there yet."""
+    """Raise where calls of this thread are rehearsed: for Python, which may read data, and for what no list of launches holds."""
     if REHEARSES != NULL and REHEARSES == <void*>context_pointer():
         raise RuntimeError(f"[{op.name}] cannot be rehearsed")
     return 0
