@@ -151,6 +151,24 @@ def test_offsets_that_are_fed_have_to_fit(tmp_path: Path, name: str, outer: list
         layer(**given, **others)
 
 
+def test_parts_have_to_lie_within_their_sequences(tmp_path: Path) -> None:
+    """They would be rows of other sequences."""
+    made = predictor(tmp_path, "sliced")
+    made.get_input_handle("length").copy_from_cpu(RECORDED["sliced/in/length"] + 3)
+    with pytest.raises(ValueError, match=r"\[sequence_slice\] requires parts that lie within their sequences"):
+        made.run()
+
+
+def test_offsets_of_other_tensors_have_to_fit(tmp_path: Path) -> None:
+    made = predictor(tmp_path, "packed_anew")
+    handle = made.get_input_handle("y")
+    rows = handle.shape()
+    handle.copy_from_cpu(np.ones([5, *rows[1:]], "float32"))
+    handle.set_lod([[0, 2, 5]])
+    with pytest.raises(ValueError, match="offsets 'y' that begin with 0, grow, and end with the number of rows"):
+        made.run()
+
+
 def test_servers_do_not_join_requests_over_sequences(tmp_path: Path) -> None:
     made = predictor(tmp_path, "row_convolution")
     assert not takes_batches(made)

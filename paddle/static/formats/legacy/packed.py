@@ -109,7 +109,7 @@ class Packed:
         divided, checked = fed.value, []
         for i, n in reversed(list(enumerate(given))):
             name = Attribute("str", offsets_name(fed.name, i))
-            attributes = {"name": name, "of_rows": Attribute("bool", i == fed.depth - 1)}
+            attributes = {"label": name, "of_rows": Attribute("bool", i == fed.depth - 1)}
             checked.append(self._outermost_operation("pd_op.sequence_checked_offsets", [n, divided], attributes))
             divided = n
         return tuple(reversed(checked))

@@ -60,15 +60,18 @@ def _most(x: Tensor, offsets: Tensor, owners: Tensor) -> Tensor:
     return paddle.geometric.send_u_recv(x, _rows(x), owners, "max", out_size=count_of(offsets))
 
 
+def _require(fits: Tensor, who: str, required: str) -> None:
+    F.require(fits, kind="ValueError", args=(f"[{who}] requires {required}, got others",))
+
+
 @operator("sequence_checked_offsets")
-def sequence_checked_offsets(offsets: Tensor, divided: Tensor, *, name: str, of_rows: bool) -> Any:
-    """Offsets that are fed, of rows or of the sequences that other offsets are of. ValueError where they are none."""
+def sequence_checked_offsets(offsets: Tensor, divided: Tensor, *, label: str, of_rows: bool) -> Any:
+    """Offsets that are given, of rows or of the sequences that other offsets are of. ValueError where they are none."""
     end = divided.shape[0] if of_rows else divided.shape[0] - 1
-    fits = paddle.all(lengths_of(offsets) >= 0)
-    fits = fits & paddle.any(offsets[:1] == 0) & paddle.any(offsets[-1:] == end)  # there are any
+    begins = paddle.any(paddle.equal(offsets[:1], 0))  # there may be none
+    fits = begins & paddle.all(lengths_of(offsets) >= 0) & paddle.any(paddle.equal(offsets[-1:], end))
     what = "rows" if of_rows else "sequences of the next level"
-    text = f"[run] requires offsets {name!r} that begin with 0, grow, and end with the number of {what}, got others"
-    F.require(fits, kind="ValueError", args=(text,))
+    _require(fits, "run", f"offsets {label!r} that begin with 0, grow, and end with the number of {what}")
     return offsets
 
 
@@ -187,7 +190,10 @@ def _picked(x: Tensor, starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]
 
 @operator("sequence_slice")
 def sequence_slice(x: Tensor, offsets: Tensor, offset: Tensor, length: Tensor) -> Any:
-    return _picked(x, offsets[:-1] + offset.reshape([-1]).astype(_INT), length.reshape([-1]).astype(_INT))
+    first, count = (v.reshape([-1]).astype(_INT) for v in (offset, length))
+    fits = paddle.all((first >= 0) & (count >= 0) & (first + count <= lengths_of(offsets)))
+    _require(fits, "sequence_slice", "parts that lie within their sequences")
+    return _picked(x, offsets[:-1] + first, count)
 
 
 @operator("sequence_concat")
@@ -261,6 +267,8 @@ def sequence_pad(x: Tensor, offsets: Tensor, pad_value: Tensor, *, padded_length
 @operator("sequence_unpad")
 def sequence_unpad(x: Tensor, length: Tensor) -> Any:
     lengths = length.reshape([-1]).astype(_INT)
+    fits = paddle.all((lengths >= 0) & (lengths <= x.shape[1]))
+    _require(fits, "sequence_unpad", "lengths of at most the padded one")
     inside = paddle.arange(0, x.shape[1], 1, _INT).unsqueeze(0) < lengths.unsqueeze(1)
     flat = x.reshape([-1, *x.shape[2:]])
     return paddle.gather(flat, paddle.nonzero(inside.reshape([-1])).reshape([-1])), offsets_of(lengths)

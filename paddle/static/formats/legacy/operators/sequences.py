@@ -170,13 +170,14 @@ def _unpad(t: Translator, o: Operator) -> None:
 def _reset(t: Translator, o: Operator) -> None:
     """Offsets are those of another tensor, its elements, or an attribute."""
     made = _result(t, o, "Out", "assign", [t.input(o, "X")])
-    y = t.optional(o, "Y")
+    y, name = t.optional(o, "Y"), o.inputs["Y"][0] if o.inputs.get("Y") else "target_lod"
     if y is not None and t.packed.has(y):
-        offsets = t.packed.of(y)
+        *outer, last = t.packed.of(y)
     elif y is not None:
-        offsets = tuple(t.call_for("cast", [y], [OFFSETS], dtype=Attribute("dtype", OFFSETS.dtype)))
+        outer, (last,) = [], t.call_for("cast", [y], [OFFSETS], dtype=Attribute("dtype", OFFSETS.dtype))
     else:
-        offsets = (t.integers(o.integers("target_lod")),)
+        outer, last = [], t.integers(o.integers("target_lod"))
+    offsets = *outer, *t.call_for("sequence_checked_offsets", [last, made], [OFFSETS], label=name, of_rows=True)
     before = t.packed.of(t.input(o, "X")) if o.get("append", False) else ()
     t.packed.give(made, *before, *offsets)
 
