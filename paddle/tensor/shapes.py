@@ -172,7 +172,7 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
         stop_axis: the last dim to join, itself included; by default the last of x.
 
     Returns:
-        Tensor of x's dtype; of shape ``[1]`` for a 0-d tensor.
+        Tensor of x's dtype; for a 0-d tensor a copy of shape ``[1]``.
 
     Raises:
         TypeError: x is not a tensor.
@@ -188,6 +188,8 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
     a, b = (0, 0) if n == 0 else (axis_of(start_axis, n, "flatten"), axis_of(stop_axis, n, "flatten"))
     if a > b:
         raise op_error(ValueError, "flatten", "a start_axis not above stop_axis", (start_axis, stop_axis))
+    if n == 0:
+        return F.copy(F.reshape(x, (1,)))
     if a == 0 and b >= n - 1:
         return apply(_RESHAPE, (x,), ((x._count,),))
     s = x.shape
@@ -215,7 +217,8 @@ def ravel(input: Tensor) -> Tensor:
         >>> paddle.ravel(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
         [1, 2, 3, 4]
     """
-    return F.reshape(need_tensor(input, "ravel", "input"), (input._count,))
+    flat = F.reshape(need_tensor(input, "ravel", "input"), (input._count,))
+    return flat if input.ndim else F.copy(flat)
 
 
 @public(aliases={"sizes": "shape"})
@@ -340,8 +343,10 @@ def _at_least(n: int, inputs: tuple) -> Any:
         if x.ndim >= n:
             return x
         s = tuple(x.shape)
+        if not s:
+            return F.copy(F.reshape(x, (1,) * n))
         if n == 3:
-            s = (1, *(s or (1,)), 1) if len(s) < 2 else (*s, 1)
+            s = (1, *s, 1) if len(s) < 2 else (*s, 1)
         return F.reshape(x, (1,) * (n - len(s)) + s)
 
     given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs

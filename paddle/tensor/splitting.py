@@ -147,8 +147,13 @@ def _parts(x: Tensor, axis: int, sections: tuple[int, ...]) -> list[Tensor]:
     """``x`` cut along ``axis`` into parts of these sizes; each has memory of its own."""
     if len(sections) <= MOST_OUTPUTS:
         return list(F.split(x, axis, sections))
+    return [F.copy(part) for part in _views(x, axis, sections)]
+
+
+def _views(x: Tensor, axis: int, sections: tuple[int, ...]) -> list[Tensor]:
+    """``x`` cut along ``axis`` into parts of these sizes, which share its memory."""
     ends = itertools.accumulate(sections)
-    return [F.copy(F.slice(x, (axis,), (end - n,), (n,), (1,))) for n, end in zip(sections, ends, strict=True)]
+    return [F.slice(x, (axis,), (end - n,), (n,), (1,)) for n, end in zip(sections, ends, strict=True)]
 
 
 def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
@@ -338,7 +343,7 @@ def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tenso
         dim: the dim to divide; negative counts from the end.
 
     Returns:
-        List of tensors, in memory of their own.
+        List of views.
 
     Raises:
         IndexError: there is no such dim.
@@ -352,4 +357,5 @@ def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tenso
     sizes = list(split_sizes)
     if any(isinstance(size, int) and size < 0 for size in sizes):
         raise op_error(ValueError, "split_with_sizes", "sizes of 0 or more", sizes)
-    return split(self, sizes, dim)
+    axis = axis_of(dim, need_tensor(self, "split_with_sizes").ndim, "split_with_sizes")
+    return _views(self, axis, _sections(self.shape[axis], sizes, "split_with_sizes"))

@@ -106,6 +106,7 @@ COPIES = {
     "broadcast_to": lambda x: paddle.broadcast_to(x, [2, 3]),
     "broadcast_tensors": lambda x: paddle.broadcast_tensors([x, x])[0],
     "half a turn": lambda x: paddle.rot90(x, 2),
+    "alpha_dropout of nothing": lambda x: F.alpha_dropout(x, 0.0),
 }
 SAME = {
     "dropout of nothing": lambda x: F.dropout(x, 0.0),
@@ -160,3 +161,38 @@ def test_parts_of_repeated_elements_are_written_to(name, mode):
     y.sum().backward()
     counts = np.bincount(times[1:].reshape(-1), minlength=6).reshape(2, 3)
     np.testing.assert_array_equal(np.zeros((2, 3)) if x.grad is None else x.grad.numpy(), counts)
+
+
+# Of no dims, with whether what is written to the result is seen in the operand: that of PaddlePaddle, as above.
+NO_DIMS = {
+    "flatten": (paddle.flatten, False),
+    "ravel": (paddle.ravel, False),
+    "atleast_1d": (paddle.atleast_1d, False),
+    "atleast_2d": (paddle.atleast_2d, False),
+    "atleast_3d": (paddle.atleast_3d, False),
+    "reshape": (lambda x: x.reshape([1]), True),
+    "unsqueeze": (lambda x: x.unsqueeze(0), True),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("name", NO_DIMS)
+def test_a_result_of_no_dims_is_written_to(name, captured):
+    function, shares = NO_DIMS[name]
+
+    def f(x):
+        y = function(x)
+        y.add_(paddle.ones_like(y))
+        return y
+
+    x = paddle.zeros([])
+    y = (paddle.jit.to_static(f) if captured else f)(x)
+    assert y.numpy().reshape([]) == 1 and x.item() == shares
+
+
+def test_split_with_sizes_gives_views():
+    x = paddle.zeros([5, 2])
+    first, second = x.split_with_sizes([2, 3])
+    second.add_(paddle.ones([3, 2]))
+    assert first.shape == [2, 2] and x.sum(1).tolist() == [0, 0, 2, 2, 2]
+    assert [p.shape[1] for p in x.split_with_sizes([1, 1], -1)] == [1, 1]

@@ -275,8 +275,10 @@ def dropout3d(
 
 def _alpha_dropout(op_name: str, x: Tensor, p: float, training: bool, axes: tuple[int, ...] | None) -> Tensor:
     p = fraction(p, op_name, "p")
-    if not training or p == 0.0:
+    if not training:
         return x
+    if p == 0.0:
+        return F.copy(x)
     return when_evaluated(random_apply(_ALPHA_DROPOUT[(axes,)], x, p), lambda x: x, x)
 
 
