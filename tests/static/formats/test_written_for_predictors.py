@@ -69,6 +69,16 @@ def test_what_is_read_last_is_not_copied(name, tmp_path):
     assert operand(saved(last, tmp_path, [None, 3]), name) == "relu"
 
 
+def test_copies_are_left_out_here(tmp_path):
+    def again(x):
+        h = F.relu(x @ W)
+        return F.silu(h), h - 1
+
+    saved(again, tmp_path, [None, 3])
+    program, _, _ = paddle.static.load_inference_model(str(tmp_path / "m"), paddle.static.Executor())
+    assert "relu" in str(program) and "tile" not in str(program)
+
+
 def test_other_operands_and_types_that_are_written_over(tmp_path):
     def chosen(x):
         h = x @ W

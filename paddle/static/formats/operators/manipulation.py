@@ -199,7 +199,8 @@ def expand_as(x: Tensor, y: Tensor | None = None, *, target_shape: Any = ()) -> 
 
 @operator("tile")
 def tile(x: Tensor, repeat_times: Sizes) -> Any:
-    return paddle.tile(x, repeat_times)
+    once = all(type(n) is int and n == 1 for n in repeat_times) and len(repeat_times) <= len(x.shape)
+    return paddle.assign(x) if once else paddle.tile(x, repeat_times)  # `in_place.py` writes copies so
 
 
 @operator("repeat_interleave")
