@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import collections.abc
+import functools
 import inspect
 import re
 import types
@@ -138,7 +139,7 @@ class Schema:
             )
         return replace(self, arguments=tuple(replace(a, written=a.written or a.name in chosen) for a in self.arguments))
 
-    @property
+    @functools.cached_property
     def positional(self) -> int:
         """The number of arguments that may be given by position; the others stand behind them."""
         return sum(not a.keyword_only for a in self.arguments)
@@ -160,6 +161,11 @@ class Schema:
         Raises:
             TypeError: arguments that are missing, too many, unknown, given twice, or of another type.
         """
+        if not kwargs and len(args) == len(self.arguments) == self.positional:
+            for a, value in zip(self.arguments, args, strict=True):
+                if not a.takes(value):
+                    raise self._refusal(a, value)
+            return tuple(args)
         positional = self.arguments[: self.positional]
         if len(args) > len(positional):
             raise TypeError(
@@ -179,12 +185,14 @@ class Schema:
             if value is MISSING:
                 raise TypeError(f"[{self.name}] requires argument {a.name!r}, got none. Its schema is {self}")
             if a.name in values and not a.takes(value):
-                raise TypeError(
-                    f"[{self.name}] requires {a.type} for argument {a.name!r}, got {shown_kind(value)}. "
-                    f"Its schema is {self}"
-                )
+                raise self._refusal(a, value)
             out.append(value)
         return tuple(out)
+
+    def _refusal(self, a: Argument, value: Any) -> TypeError:
+        return TypeError(
+            f"[{self.name}] requires {a.type} for argument {a.name!r}, got {shown_kind(value)}. Its schema is {self}"
+        )
 
     def __str__(self) -> str:
         parts: list[str] = []

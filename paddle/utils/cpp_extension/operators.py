@@ -60,8 +60,10 @@ class CppOperator:
         if not self.outputs or not declaration.runs:
             raise self._refused("Outputs and a kernel (SetKernelFn) are required, got none")
         self.is_fixed = not any(v.vector or v.optional for v in self.outputs)
+        written = [self.inputs[i] for i in self.inplace.values()]
+        self._is_flat = self.is_fixed and not any(v.vector or v.optional for v in written)  # one tensor each
         self._ones = (1,) * len(self.outputs)
-        self._writes_several = len(self.inplace) > 1 or any(self.inputs[i].vector for i in self.inplace.values())
+        self._writes_several = len(written) > 1 or any(v.vector for v in written)
         self.schema = Schema(
             f"{NAMESPACE}::{self.name}", tuple(arguments), ("Tensor",) * len(self.outputs) if self.is_fixed else None
         )
@@ -240,17 +242,24 @@ class CppOperator:
             result = self._called_with_shared_memory(bound, shared)
         else:
             result = self.operator(*bound)
-        counts = self.counts(bound)
-        results = grouped([result] if isinstance(result, Tensor) else result, self.outputs, counts)
+        if self._is_flat:
+            results = [result] if isinstance(result, Tensor) else list(result)
+        else:
+            results = grouped([result] if isinstance(result, Tensor) else result, self.outputs, self.counts(bound))
         for j, i in self.inplace.items():
-            for x, y in zip(flattened([bound[i]]), flattened([results[j]]), strict=True):
-                assign(x, y)
+            if self._is_flat:
+                assign(bound[i], results[j])
+            else:
+                for x, y in zip(flattened([bound[i]]), flattened([results[j]]), strict=True):
+                    assign(x, y)
             results[j] = bound[i]
         return results[0] if len(results) == 1 else results
 
     def _shared(self, bound: Sequence[Any]) -> list[Tensor]:
         """Tensors to write to whose memory is that of others among them, too."""
-        written = flattened([bound[i] for i in self.inplace.values()])
+        written = [bound[i] for i in self.inplace.values()]
+        if not self._is_flat:
+            written = flattened(written)
         if is_tracing():
             return [x for x in written if sum(x is y for y in written) > 1]
         return sharing(written)
