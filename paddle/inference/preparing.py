@@ -18,7 +18,7 @@ from paddle.inference.config import LOG, Config
 from paddle.inference.staged import StagedRun, staged
 from paddle.pir.pass_manager import PassManager
 from paddle.static.executor import Executor
-from paddle.static.formats.graph import Module, is_offsets
+from paddle.static.formats.graph import Module, is_offsets, owner_of_offsets
 from paddle.static.formats.record import input_types, output_names
 from paddle.static.program import Program, managed
 from paddle.static.saving import save_inference_model
@@ -105,6 +105,11 @@ class Prepared:
             raise op_error(
                 ValueError, "create_predictor", "sizes that are known before the model runs, to save it optimised",
                 "a model in which data decide them",
+            )  # fmt: skip
+        if any(map(is_offsets, model.outputs)):  # files of today would have them as further outputs
+            raise op_error(
+                ValueError, "create_predictor", "results that are no packed sequences, to save a model optimised",
+                f"sequences in {sorted({owner_of_offsets(name) for name in model.outputs if is_offsets(name)})}",
             )  # fmt: skip
         fed = [x for _, x in model.program._tracer.feeds]
         with scope_guard(model.scope):

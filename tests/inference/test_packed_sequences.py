@@ -169,6 +169,15 @@ def test_offsets_of_other_tensors_have_to_fit(tmp_path: Path) -> None:
         made.run()
 
 
+def test_results_that_are_sequences_are_not_saved_optimised(tmp_path: Path) -> None:
+    predictor(tmp_path, "pooled_twice")
+    config = inference.Config(str(tmp_path / "m.pdmodel"), "")
+    config.set_optim_cache_dir(str(tmp_path / "kept"))
+    config.enable_save_optim_model(True)
+    with pytest.raises(ValueError, match="requires results that are no packed sequences, to save a model optimised"):
+        inference.create_predictor(config)
+
+
 def test_servers_do_not_join_requests_over_sequences(tmp_path: Path) -> None:
     made = predictor(tmp_path, "row_convolution")
     assert not takes_batches(made)
