@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any
 
 from paddle._public import public
 from umiak import ops as F
 from umiak.core import tape
-from umiak.core.context import no_grad_guard
-from umiak.core.tensor import KIND_SPARSE, KIND_SYMBOLIC, Tensor
+from umiak.core.tensor import KIND_SPARSE, Tensor
 from umiak.util.errors import op_error
 
 
@@ -35,27 +33,6 @@ def _weights(x: Any, tensors: list[Tensor], op: str, arg_name: str) -> list[Tens
         if g.shape != t.shape:
             raise op_error(ValueError, op, f"{arg_name} of shape {list(t.shape)}", g.shape)
     return weights
-
-
-def _set_apart(grads: list[Tensor | None], weights: list[Tensor | None] | None) -> None:
-    """Give gradients elements of their own, so that who writes to one changes nothing else.
-
-    A gradient may be that of another input too, a weight, or one number that is spread over its shape.
-    """
-    known = None if weights is None and len(grads) == 1 else set(map(id, weights or ()))
-    for i in range(len(grads)):
-        g = grads[i]
-        if g is None or (kind := g._kind) & ~KIND_SYMBOLIC:
-            continue
-        shared = known is not None and id(g) in known
-        if known is not None:
-            known.add(id(g))
-        if not kind:  # held by the list, by `g` and by the call; its storage by the tensor and by the call
-            shared = shared or getrefcount(g) > 3 or getrefcount(g.storage) > 2
-            shared = shared or (not g.is_contiguous() and 0 in g.strides)
-        if shared:
-            with no_grad_guard():
-                grads[i] = F.copy(g)
 
 
 def _values(x: Tensor) -> Tensor:
@@ -157,10 +134,7 @@ def grad(
     blocked = None if no_grad_vars is None else _tensors(no_grad_vars, "grad", "no_grad_vars")
     weights = None if grad_outputs is None else _weights(grad_outputs, roots, "grad", "grad_outputs")
     if not tape.any_of_kind(roots + wanted if blocked is None else roots + wanted + blocked, KIND_SPARSE):
-        grads = tape.grad(roots, wanted, weights, retain_graph, create_graph, allow_unused, blocked)
-        if not create_graph:
-            _set_apart(grads, weights)
-        return grads
+        return tape.grad(roots, wanted, weights, retain_graph, create_graph, allow_unused, blocked)
     roots, weights = _dense_run(roots, weights, "grad")
     blocked = blocked and [_values(t) for t in blocked]
     grads = tape.grad(roots, [_values(t) for t in wanted], weights, retain_graph, create_graph, allow_unused, blocked)

@@ -16,7 +16,7 @@ from paddle.inference.stepwise import Hook, told
 from paddle.static.formats.graph import is_offsets, owner_of_offsets
 from umiak import memory
 from umiak.core import tensor as core
-from umiak.runtime.own_memory import give_own
+from umiak.core.own_memory import give_own
 from umiak.runtime.program_tracer import Run
 from umiak.util.errors import op_error
 

@@ -18,10 +18,10 @@ from paddle.static.steps import begin, count_in
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import no_grad_guard, place_guard
+from umiak.core.own_memory import give_own
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.program import Value
-from umiak.runtime.own_memory import give_own
 from umiak.runtime.program_tracer import ProgramTracer, Run, outside
 from umiak.util.errors import op_error
 

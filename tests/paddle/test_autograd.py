@@ -151,6 +151,50 @@ LOSSES = {
 WEIGHT = paddle.full([3], 2.0)
 
 
+class Noting(paddle.autograd.PyLayer):
+    """Notes where its gradient lies, which nobody else has."""
+
+    @staticmethod
+    def forward(ctx, x, places):
+        ctx.places = places
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        g = g * 2
+        ctx.places.append(g.data_ptr())
+        return g
+
+
+@pytest.mark.parametrize("where", ["leaf", "result"])
+def test_a_gradient_that_nobody_shares_is_not_copied_for_a_hook(where):
+    places = []
+    x = leaf(1.0, 2.0)
+    y = x if where == "leaf" else x * 1
+    y.register_hook(lambda g: places.append(g.data_ptr()))
+    Noting.apply(y, places).sum().backward()
+    if where == "leaf":
+        places.append(x.grad.data_ptr())
+    assert len(set(places)) == 1
+
+
+class GivingAView(paddle.autograd.PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        return WEIGHT.reshape([3, 1]).squeeze(1)
+
+
+def test_a_gradient_that_is_a_view_is_set_apart():
+    x = leaf(1.0, 2.0, 3.0)
+    (g,) = paddle.grad(GivingAView.apply(x).sum(), x)
+    g.zero_()
+    assert WEIGHT.tolist() == [2.0, 2.0, 2.0]
+
+
 @pytest.mark.parametrize("write", [halved, first_set])
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("where", WRITTEN)

@@ -46,7 +46,8 @@ cdef class Run:
     cdef int expect(self, Tensor leaf) except -1
     cdef int mark_wanted(self) except -1
     cdef int add_to(self, int at, Tensor g) except -1
-    cdef int give(self, object edge, uint32_t index, PyObject* g) except -1
+    cdef int give(self, object edge, uint32_t index, PyObject** given) except -1
+    cdef int give_kept(self, object edge, uint32_t index, PyObject* g) except -1
     cdef int leaf(self, Tensor t, PyObject* g) except -1
     cdef int execute(self) except -1
     cdef int skip(self, Node node, int first, int n_out) except -1

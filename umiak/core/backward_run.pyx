@@ -7,7 +7,7 @@ dict of its own. So runs may nest and overlap.
 """
 cimport cython
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF, Py_XINCREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
@@ -16,16 +16,14 @@ from umiak.core.eager import apply
 from umiak.util.errors import freed_graph
 
 from umiak.core.context cimport OBSERVE_PROFILE
-from umiak.core.dispatch cimport call2, detached_copy
+from umiak.core.dispatch cimport call2
 from umiak.core.leaf_gradients cimport ADD, Sink, accumulate
 from umiak.core.node cimport Node, drop_saved, edge_at, saved_at
+from umiak.core.own_memory cimport set_apart
 from umiak.core.plan cimport FLAG_INNER, Plan, TensorProgram
 from umiak.core.saved_tensors cimport saved_tensors
 from umiak.core.tensor cimport *
 from umiak.core.views cimport view_params
-
-cdef extern from "Python.h":
-    Py_ssize_t Py_REFCNT(PyObject*)
 
 cdef object PROBE = None
 cdef object VJP_PLAN = None
@@ -236,8 +234,9 @@ cdef class Run:
             self.grads[at] = <PyObject*>total
         return 0
 
-    cdef int give(self, object edge, uint32_t index, PyObject* g) except -1:
-        """Deliver a gradient (or its absence) along an edge."""
+    cdef int give(self, object edge, uint32_t index, PyObject** given) except -1:
+        """Deliver a gradient along an edge; NULL: there is none. The caller's reference may be taken, which leaves NULL there."""
+        cdef PyObject* g = given[0]
         cdef int slot
         cdef Entry* entry
         if isinstance(edge, Node):
@@ -252,21 +251,34 @@ cdef class Run:
             return 0
         if g != NULL and (<Tensor>edge).shaped != index:
             now = seen_as_now(<Tensor>edge, index, <Tensor>g)
-            return self.give(edge, (<Tensor>edge).shaped, <PyObject*>now)
+            g = <PyObject*>now
+            return self.give_kept(edge, (<Tensor>edge).shaped, g)
         if self.leaves is not None:
             pending = self.leaves.get(id(edge))
             if pending is not None:
                 pending[1] -= 1
                 if g != NULL:
                     pending[2] = <object>g if pending[2] is None else call2(ADD, pending[2], <object>g)
+                    given[0] = NULL                      # `pending` alone has it, so that nobody copies it
+                    Py_DECREF(<object>g)
                 if pending[1] == 0 and pending[2] is not None:
-                    # Held by the node that has computed it, its list, and `pending`; once more by this call.
-                    g_obj = call_hooks((<Tensor>edge).hooks, pending[2], 4)
+                    g_obj = pending[2]
                     pending[2] = None
+                    g_obj = call_hooks((<Tensor>edge).hooks, g_obj, 2)
                     self.leaf(<Tensor>edge, <PyObject*>g_obj)
                 return 0
         if g != NULL:
             self.leaf(<Tensor>edge, g)
+        return 0
+
+    cdef int give_kept(self, object edge, uint32_t index, PyObject* g) except -1:
+        """``give``, where the caller keeps the gradient."""
+        cdef PyObject* given = g
+        Py_XINCREF(given)
+        try:
+            self.give(edge, index, &given)
+        finally:
+            Py_XDECREF(given)
         return 0
 
     cdef int leaf(self, Tensor t, PyObject* g) except -1:
@@ -344,7 +356,7 @@ cdef class Run:
         for i in range(node.n_edges):
             e = <object>edge_at(node, i)
             if e is not None:
-                self.give(e, node.edge_index[i], NULL)
+                self.give_kept(e, node.edge_index[i], NULL)
         return 0
 
     cdef int profiled_step(self, Node node, int first, int n_out) except -1:
@@ -427,7 +439,15 @@ cdef class Run:
                 g = returned[i]
                 returned[i] = None
                 if e is not None:
-                    self.give(e, node.edge_index[i], <PyObject*>g if g is not None else NULL)
+                    t = NULL
+                    if g is not None:
+                        t = <PyObject*>g
+                        Py_INCREF(g)
+                    g = None
+                    try:
+                        self.give(e, node.edge_index[i], &t)
+                    finally:
+                        Py_XDECREF(t)
                 g = None
             return 0
         i = 0
@@ -435,7 +455,7 @@ cdef class Run:
             while i < n_edges:
                 t = edge_at(node, i)
                 if t != <PyObject*>None:
-                    self.give(<object>t, node.edge_index[i], results[i])
+                    self.give(<object>t, node.edge_index[i], &results[i])
                 Py_XDECREF(results[i])
                 results[i] = NULL
                 i += 1
@@ -486,16 +506,6 @@ cdef object seen_as_now(Tensor leaf, uint32_t shaped, Tensor g):
     elif g.shape != leaf.shape and not g.kind & KIND_SELECTED_ROWS:
         raise RuntimeError(
             f"[backward] requires leaves that have the shape that they were used with, got {list(leaf.shape)} for a gradient of shape {list(g.shape)}")
-    return g
-
-
-cdef Tensor set_apart(Tensor g, Py_ssize_t held):
-    """A gradient that a function of the user's may write to: nobody but the run, which holds it ``held`` times, has it or its memory, and
-    its elements are apart. One with a history is left as it is."""
-    if g.node is not None or g.kind & ~<uint32_t>KIND_VIEW:
-        return g
-    if g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK or Py_REFCNT(<PyObject*>g) > held or Py_REFCNT(<PyObject*>g.storage) > 1:
-        return detached_copy(g)
     return g
 
 

@@ -10,6 +10,7 @@ from umiak.core.backward_run cimport PROBE, Run, new_run
 from umiak.core.context cimport (
     AMP_LEVEL_SHIFT, AMP_MASK, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, capture_of, context_pointer)
 from umiak.core.leaf_gradients cimport full_like
+from umiak.core.own_memory cimport give_own
 from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
@@ -97,6 +98,8 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     drive(run, PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
     for i, at in doubles.items():
         run.results[i] = run.results[at]
+    if not create_graph:
+        give_own(run.results)
     if not allow_unused:
         for i in range(len(wanted)):
             if run.results[i] is None:
@@ -194,7 +197,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
             if g is None:
                 g = full_like(t, 1.0)
             if t.node is None:
-                run.give(t, t.shaped, <PyObject*>g)
+                run.give_kept(t, t.shaped, <PyObject*>g)
             else:
                 run.add_to(run.entries[run.find(t.node)].first + t.out_index, <Tensor>g)
             g = None

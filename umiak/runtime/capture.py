@@ -717,7 +717,7 @@ class Capture(Tracer):
                 "[grad] requires inputs that the outputs depend on, got an unused one at position "
                 f"{gradients.index(None)}. Pass allow_unused=True to get None for it."
             )
-        return gradients
+        return gradients if create_graph else _apart(gradients, grads)
 
     def scalars(
         self,
@@ -743,6 +743,19 @@ class Capture(Tracer):
             leaf._grad = held  # as it was: the sizes of what stands for it are symbols
             if held is None and id(leaf) in self.were_cleared:
                 leaf_gradients.mark_cleared(leaf)
+
+
+def _apart(gradients: Sequence[Any], weights: Sequence[Any]) -> list[Any]:
+    """Gradients of which each is a tensor of its own, and none a weight."""
+    met = set(map(id, weights))
+    made = []
+    for g in gradients:
+        if g is not None and id(g) in met:
+            with context.no_grad_guard():
+                g = F.copy(g)
+        met.add(id(g))
+        made.append(g)
+    return made
 
 
 def stream_of(generator: Generator) -> Stream:

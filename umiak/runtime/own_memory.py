@@ -1,13 +1,11 @@
-"""Outputs of programs that need memory of their own."""
+"""Outputs of captured programs that need memory of their own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any
 
 from umiak import ops as F
-from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir.meta import Strided, dense
 from umiak.ir.program import Value
 from umiak.ir.tracer import SymTensor
@@ -42,21 +40,6 @@ def apart(capture: Capture, outputs: Sequence[Any], results: int) -> set[int]:
                 copies.add(i)
         program.outputs[i] = own[key]
     return copies
-
-
-def give_own(results: list[Any]) -> None:
-    """Give results of a run, which nobody has seen yet, memory of their own: a run may give what it was given or a
-    tensor that it has captured, views of those, one memory twice, and elements that share memory.
-    """
-    for i in range(len(results)):
-        x = results[i]
-        # Held by the list, by `x` and by the call; its storage by the tensor and by the call.
-        if (
-            isinstance(x, Tensor)
-            and not x._kind & ~KIND_VIEW
-            and (getrefcount(x) > 3 or getrefcount(x.storage) > 2 or (not x.is_contiguous() and 0 in x.strides))
-        ):
-            results[i] = F.copy(x)
 
 
 def _is_borrowed(x: Any, value: Value) -> bool:
