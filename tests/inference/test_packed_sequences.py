@@ -12,6 +12,7 @@ import pytest
 import paddle
 from paddle import inference
 from paddle.inference.serve.application import Limits, Model, takes_batches
+from paddle.static.formats.legacy import program as legacy
 
 RECORDED = np.load(Path(__file__).parents[1] / "data/sequence_programs.npz")
 NAMES = sorted({key.partition("/")[0] for key in RECORDED.files})
@@ -176,6 +177,31 @@ def test_results_that_are_sequences_are_not_saved_optimised(tmp_path: Path) -> N
     config.enable_save_optim_model(True)
     with pytest.raises(ValueError, match="requires results that are no packed sequences, to save a model optimised"):
         inference.create_predictor(config)
+
+
+def recolumned(folder: Path, name: str, columns: list[int]) -> Any:
+    read = legacy.read(RECORDED[f"{name}/program"].tobytes())
+    fetches = [o for o in read.blocks[0].operators if o.type == "fetch"]
+    for o, column in zip(fetches, columns, strict=True):
+        o.attributes["col"] = column
+    (folder / "m.pdmodel").write_bytes(legacy.write(read))
+    return inference.create_predictor(inference.Config(str(folder / "m.pdmodel"), ""))
+
+
+def test_columns_of_results_need_not_follow_each_other(tmp_path: Path) -> None:
+    """Offsets of results are fetched behind all of them."""
+    made = recolumned(tmp_path, "suppressed", [1])
+    for key, x in arrays("suppressed/in").items():
+        made.get_input_handle(key).copy_from_cpu(x)
+    made.run()
+    handle = made.get_output_handle(made.get_output_names()[0])
+    np.testing.assert_allclose(handle.copy_to_cpu(), RECORDED["suppressed/out/0"], rtol=1e-5)
+    assert handle.lod() == offsets("suppressed", "outlod/0")
+
+
+def test_two_results_of_one_column(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"results at different places are required, got columns \[0, 0, 1"):
+        recolumned(tmp_path, "pooled", [0, 0, 1, 2, 3, 4])
 
 
 def test_servers_do_not_join_requests_over_sequences(tmp_path: Path) -> None:

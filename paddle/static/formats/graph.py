@@ -135,7 +135,7 @@ class Module:
 
     def fetch_offsets(self) -> None:
         """Let a run give offsets of the sequences that results have, too, behind all results."""
-        column = len(self.named(FETCH))
+        column = 1 + max((o.plain("col", i) for i, o in enumerate(self.named(FETCH))), default=-1)
         lowest = min((r.number for o in self.block.operations for r in o.results), default=0)
         for name, levels in self.offsets.items():
             for i, n in enumerate(levels):

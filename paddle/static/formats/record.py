@@ -387,6 +387,9 @@ def output_names(module: Module) -> list[str]:
     """Names of what a run of the module gives, in order."""
     fetches = [o for o in module.block.operations if o.name in (FETCH, SHADOW_OUTPUT)]
     fetches.sort(key=lambda o: _column(o, 0))
+    columns = [o.plain("col") for o in fetches if "col" in o.attributes]
+    if len(set(columns)) < len(columns):
+        raise FormatError(f"results at different places are required, got columns {columns}")
     names = [o.plain("name", o.plain("output_name", f"fetch_name_{i}")) for i, o in enumerate(fetches)]
     if any(not isinstance(n, str) for n in names):
         raise FormatError(f"names of results are required, got {names}")
