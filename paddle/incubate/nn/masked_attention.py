@@ -6,6 +6,7 @@ from paddle._public import need_tensor, public
 from paddle.incubate.nn.attention_masks import AttentionBias, LowerTriangularMask, LowerTriangularMaskWithTensorBias
 from paddle.nn.functional.flash_attention import scaled_dot_product_attention
 from paddle.nn.functional.flashmask import flashmask_attention
+from umiak import ops
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.util.errors import op_error
@@ -67,5 +68,5 @@ def memory_efficient_attention(
     if rows.place is not query.place:  # lengths are numbers of Python
         rows = rows.to(query.place)
     rows = rows.unsqueeze([0, 1])
-    rows = rows.expand([query.shape[0], 1, *rows.shape[2:]])
+    rows = ops.broadcast_to(rows, shape=(query.shape[0], 1, *rows.shape[2:]))  # read alone
     return flashmask_attention(query, key, value, rows, dropout=p, training=training, softmax_scale=scale)  # type: ignore[return-value]

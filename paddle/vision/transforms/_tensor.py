@@ -14,6 +14,7 @@ from paddle.tensor.joining import concat, stack
 from paddle.tensor.search import where
 from paddle.vision.transforms import _images
 from paddle.vision.transforms._matrices import inverse_affine, perspective_coefficients
+from umiak import ops
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -180,7 +181,7 @@ def _sampled(img: Tensor, grid: np.ndarray, interpolation: Any, fill: Any, op: s
     values = img if img.dtype.name == "float64" else img.astype("float32")
     batch = values if img.ndim == 4 else values.unsqueeze(0)
     n, channels = batch.shape[:2]
-    where_to = to_tensor(grid, dtype=batch.dtype).unsqueeze(0).expand([n, *grid.shape])
+    where_to = ops.broadcast_to(to_tensor(grid, dtype=batch.dtype), shape=(n, *grid.shape))
     covered = batch[:, :1] * 0.0 + 1.0
     out = F.grid_sample(
         concat([batch, covered], 1), where_to, mode=interpolation, padding_mode="zeros", align_corners=False
