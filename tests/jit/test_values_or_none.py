@@ -182,9 +182,16 @@ def unassigned(x):
     return x
 
 
+def decided_behind_data(x, c=None):
+    """Of what is None nothing is asked, whatever is asked of data before it."""
+    if x.sum() > 0 and c is not None and c.sum() > 0:
+        x = x + c
+    return x * 2 if x.max() > 2 or c is None or c.sum() > 0 else x
+
+
 FUNCTIONS = [
     best_of_loop, best_of_rows, none_again, none_again_in_a_loop, two_values, number, logical, two_names,
-    until_it_is_there, unassigned,
+    until_it_is_there, unassigned, decided_behind_data,
 ]  # fmt: skip
 LAYERS = [OneWay, Twice, InLoop, Buffer]
 
@@ -346,3 +353,14 @@ def test_containers_that_hold_themselves(f, tmp_path):
     model = saved(f, tmp_path, [None, 2])
     compare(lambda: f, lambda: model, [None, 2])
     compare(lambda: f, lambda: paddle.jit.to_static(f, full_graph=True), [None, 2])
+
+
+def test_a_loop_that_never_runs_needs_nothing_of_what_is_none(tmp_path):
+    def f(x, c=None):
+        i = paddle.zeros([], "int64")
+        while i < x.sum() and c is not None and c.sum() > 0:
+            x, i = x + c, i + 1
+        return x * 2
+
+    loaded = saved(paddle.jit.to_static(f, full_graph=True), tmp_path, [3, 2])
+    compare(lambda: f, lambda: loaded, [3, 2])

@@ -112,6 +112,8 @@ def _combined(x: Any, rest: Sequence[Thunk], conjunction: bool) -> Any:
                 return second[0]
 
             first, x = x, _of_flags(x, kept, conjunction, [thunk])
+            if any(y is (not conjunction) for y in second):  # which decides: the rest is not asked
+                return x
             facts.follows(x, conjunction, (first, conjunction), *((y, conjunction) for y in second))
     return x
 

@@ -17,6 +17,7 @@ from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
+from umiak.runtime import regions
 
 Block = Callable[..., Left | None]
 
@@ -33,6 +34,8 @@ def while_(
     while True:
         go = asked(_goes_on(state, test, body, names))
         if is_unknown(go):
+            if regions.condition_of(go) is False:  # no iteration, whose body may need what is None
+                break
             state = _traced_while(truth(go), state, test, body, names)
             break
         if not holds(go):
