@@ -19,15 +19,6 @@ class Repeated(paddle.autograd.PyLayer):
         return g.sum(0, keepdim=True)
 
 
-def of_a_loop(w):
-    i, rows, _ = static.nn.while_loop(
-        lambda i, rows, w: i < 2,
-        lambda i, rows, w: (i + 1, w.expand([2, 3]), rows[:1] + 1),
-        [paddle.zeros([], "int32"), paddle.zeros([2, 3]), w],
-    )
-    return rows
-
-
 def of_a_branch(w):
     return static.nn.cond(w.sum() > 0, lambda: w.expand([4, 3]), lambda: w.expand([4, 3]) * 2)
 
@@ -41,7 +32,6 @@ def written_without_history(w):
 
 RESULTS = {
     "layer of Python": lambda w: Repeated.apply(w),
-    "loop": of_a_loop,
     "branch": of_a_branch,
     "written without history": written_without_history,
     "recomputed": lambda w: paddle.distributed.fleet.utils.recompute(lambda w: w.expand([4, 3]), w),

@@ -82,13 +82,13 @@ def _bind(env: Env, symbol: Any, value: int) -> None:
 
 
 def _apart(results: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-    """Results with memory of their own: a region may yield what it was given, a view of it, one value twice, or an
-    element several times. What reads the results does not know, and the operands may be written over."""
+    """Results with memory of their own: a region may yield what it was given, a view of it, or one value twice. What
+    reads the results does not know, and the operands may be written over."""
     seen = {id(x.storage) for x in inputs}
     out = []
     for y in results:
         if y is not None:
-            if id(y.storage) in seen or (not y.is_contiguous() and 0 in y.strides):
+            if id(y.storage) in seen:
                 y = F.copy(y)
             seen.add(id(y.storage))
         out.append(y)
