@@ -60,8 +60,8 @@ def _most(x: Tensor, offsets: Tensor, owners: Tensor) -> Tensor:
     return paddle.geometric.send_u_recv(x, _rows(x), owners, "max", out_size=count_of(offsets))
 
 
-def _require(fits: Tensor, who: str, required: str) -> None:
-    F.require(fits, kind="ValueError", args=(f"[{who}] requires {required}, got others",))
+def _require(fits: Tensor, op_name: str, required: str) -> None:
+    F.require(fits, kind="ValueError", args=(f"[{op_name}] requires {required}, got others",))
 
 
 @operator("sequence_checked_offsets")
