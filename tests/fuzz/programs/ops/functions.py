@@ -26,7 +26,7 @@ for _name, _ours, _theirs in (
     ("round_digits", "paddle.round({0}, 1)", "torch.round({0}, decimals=1)"),
     ("sign", "paddle.sign({0})", "torch.sign({0})"),
     ("positive", "paddle.positive({0}) * 1", "{0} * 1"),
-    ("hardsigmoid", "F.hardsigmoid({0})", "F.hardsigmoid({0})"),
+    ("hardsigmoid", "F.hardsigmoid({0})", "({0} * 0.1666667 + 0.5).clamp(0, 1)"),
     ("swish", "F.swish({0})", "F.silu({0})"),
     ("thresholded_relu", "F.thresholded_relu({0}, 0.5, 0.125)", "F.threshold({0}, 0.5, 0.125)"),
     ("default_leaky", "F.leaky_relu({0})", "torch.where({0} < 0, 0.01 * {0}, {0})"),
