@@ -194,7 +194,7 @@ def model_of(
         return [_given(y) for y in function(*[_taken(x, i.dtype) for x, i in zip(given, inputs, strict=True)])]
 
     try:
-        module, values = exporting._module(exported, specs, {})
+        module, values = exporting._module(exported, specs, {}, opset)
     except Exception as error:
         raise Refused(f"{RECORDED}{type(error).__name__}: {error}") from error
     model = None
