@@ -198,15 +198,19 @@ im2sequence: im2sequence(X, Y?; out_stride~[1,1] paddings~[0,0,0,0] strides~[1,1
 # --- labels
 
 
+def _padded(t: Translator, o: Operator, lengths: str, *slots: str) -> bool:
+    """Return whether operands are rows of one length, with the lengths that count or without; else they are packed."""
+    return t.optional(o, lengths) is not None or not all(t.packed.has(t.input(o, k)) for k in slots)
+
+
 @rule("ctc_align")
 def _align(t: Translator, o: Operator) -> None:
-    x = t.input(o, "Input")
-    if t.optional(o, "InputLength") is not None or not t.packed.has(x):
+    if _padded(t, o, "InputLength", "Input"):
         t.row(o, _ALIGN)
         return
     attributes = {"blank": o.get("blank", 0), "merge_repeated": o.get("merge_repeated", True)}
-    types = [t.result_type(o, "Output"), OFFSETS]
-    made, offsets = t.call_for("sequence_ctc_align", [x, _of(t, o, "Input")], types, **attributes)
+    operands, types = [t.input(o, "Input"), _of(t, o, "Input")], [t.result_type(o, "Output"), OFFSETS]
+    made, offsets = t.call_for("sequence_ctc_align", operands, types, **attributes)
     t.define(o, "Output", made)
     t.packed.give(made, offsets)
 
@@ -218,10 +222,10 @@ ctc_align: ctc_align(Input, InputLength?; padding_value~0 merge_repeated~True bl
 
 @rule("crf_decoding")
 def _chain(t: Translator, o: Operator) -> None:
-    x = t.input(o, "Emission")
-    if t.optional(o, "Length") is not None or not t.packed.has(x):
+    if _padded(t, o, "Length", "Emission"):
         t.row(o, _CHAIN)
         return
+    x = t.input(o, "Emission")
     operands = [x, _of(t, o, "Emission"), t.input(o, "Transition"), t.optional(o, "Label")]
     t.packed.share(x, _result(t, o, "ViterbiPath", "sequence_crf_decoding", operands))
 
@@ -231,11 +235,10 @@ _CHAIN = row("crf_decoding: crf_decoding(Emission, Transition, Label?, Length?) 
 
 @rule("edit_distance")
 def _distance(t: Translator, o: Operator) -> None:
-    sides = [t.input(o, k) for k in ("Hyps", "Refs")]
-    if t.optional(o, "HypsLength") is not None or not all(map(t.packed.has, sides)):
+    if _padded(t, o, "HypsLength", "Hyps", "Refs"):
         t.row(o, _DISTANCE)
         return
-    operands = [n for x, k in zip(sides, ("Hyps", "Refs"), strict=True) for n in (x, t.packed.innermost(x, k))]
+    operands = [n for k in ("Hyps", "Refs") for n in (t.input(o, k), _of(t, o, k))]
     types = [t.result_type(o, "SequenceNum"), t.result_type(o, "Out")]
     count, made = t.call_for("sequence_edit_distance", operands, types, normalized=o.get("normalized", False))
     t.define(o, "SequenceNum", count)
