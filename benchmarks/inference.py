@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from measure import Settings
 from rows import Outcome, add_row, add_section, duration
-from training import Process, by_turns
+from training import Process, by_turns, steps_of
 
 OCR = add_section("ocr", "PP-OCRv4: time of inference")
 SERVER = add_section("server", "Models over HTTP: time of a sample", figure="the bare loop's time ÷ ours")
@@ -74,7 +74,7 @@ def speed(
                     f"[inference] requires outputs of {sides[0]} and {side} that differ by {tolerance:g} at most, got "
                     f"{difference:.2g}"
                 )
-        ours, *times = by_turns(workers, *((1, 1) if settings.check else (ROUNDS, RUNS)))
+        ours, *times = by_turns(workers, *((1, 1) if settings.check else (ROUNDS, steps_of(workers, RUNS))))
     other = min(times)
     name = f" ({sides[1 + times.index(other)]})" if len(times) > 1 else ""
     return Outcome(duration(ours), duration(other) + name, f"{other / ours:.3g}×", other / ours >= factor, other / ours)

@@ -20,7 +20,7 @@ import numpy as np
 from measure import Settings
 from models.inference import BATCHES, LENGTHS, MODELS
 from rows import Outcome, add_row, add_section, duration
-from training import HERE, Process, by_turns
+from training import HERE, Process, by_turns, steps_of
 
 INFERENCE = add_section("inference", "Models: time of inference, batches of 1 and 8")
 UNPADDED = add_section(
@@ -96,7 +96,7 @@ def compared(sides: Sequence[tuple[str, str]], batch: int, settings: Settings, t
                         f"[inference_models] requires outputs of {sides[0][0]} and {side} of {model} that differ by at "
                         f"most {tolerance:g} of the largest, got {difference:.2g}"
                     )
-        rounds, runs = (1, 1) if settings.check else (ROUNDS, RUNS)
+        rounds, runs = (1, 1) if settings.check else (ROUNDS, steps_of(workers, RUNS))
         return by_turns(workers, rounds, runs)
 
 

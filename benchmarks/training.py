@@ -7,6 +7,7 @@ PaddlePaddle owns the name ``paddle``: ``REFERENCE_PYTHON`` names an interpreter
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -30,7 +31,7 @@ LOW = add_section("training-low", "Models in bfloat16: time of a step")
 REFERENCE = add_section("training-reference", "Models against PaddlePaddle 3.3.1")
 MEMORY = add_section("training-memory", "Models: memory and the first step", figure="ratio, or the worst")
 HERE = Path(__file__).parent
-ROUNDS, STEPS = 9, 3
+ROUNDS, STEPS, ROUND_S = 9, 3, 0.1
 
 # model: what, targets of eager and captured against eager PyTorch; captured is to be above torch.compile as well
 MODELS = {
@@ -130,6 +131,13 @@ def by_turns(workers: Sequence[Process], rounds: int, steps: int) -> list[float]
         for at in range(len(workers))[:: 1 if i % 2 else -1]:
             found[at].append(workers[at].seconds(steps))
     return list(map(min, found))
+
+
+def steps_of(workers: Sequence[Process], fewest: int) -> int:
+    """Steps of a round, for all sides. It takes ``ROUND_S`` at least: what another process left in the caches, and its
+    threads that still spin, are no part of a model's time."""
+    quickest = min(worker.seconds(fewest) for worker in workers)
+    return max(fewest, math.ceil(ROUND_S / quickest))
 
 
 def fastest(sides: Sequence[str], model: str, settings: Settings, threads: int) -> list[float]:
