@@ -8,6 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.library.custom_op import CustomOpDef
 from paddle.library.registry import _operator
+from umiak.ops.custom_op import ShapeTracer, shape_tracer
 
 
 @public("paddle.library")
@@ -115,3 +116,83 @@ def register_kernel(
         [0.5]
     """
     return _operator(op, "register_kernel").register_kernel(device_types, func)
+
+
+@public("paddle.library")
+class FakeImplCtx:
+    """Object that a function of shapes asks for sizes that only data decide; :func:`get_ctx` gives it.
+
+    Args:
+        tracer: what runs that function.
+
+    Source:
+        PyTorch, ``torch.library.get_ctx``.
+
+    Example:
+        >>> import paddle
+        >>> op = paddle.library.custom_op("example::negative", lambda x: x[x < 0], mutates_args=())
+        >>> @op.register_fake
+        ... def _(x):
+        ...     n = paddle.library.get_ctx().new_dynamic_size(max=x.shape[0])
+        ...     return x.new_empty([n])
+        >>> op(paddle.to_tensor([1.0, -1.0, 3.0])).tolist()
+        [-1.0]
+    """
+
+    def __init__(self, tracer: ShapeTracer) -> None:
+        self._tracer = tracer
+
+    def new_dynamic_size(self, *, min: Any = 0, max: Any = None) -> Any:
+        """A size that only the operator's run tells, as an int of the shapes of results.
+
+        Args:
+            min: the least that it may be, at least 0.
+            max: the most, or None. The two decide conditions on the size in the function of shapes, nothing else;
+                symbolic ones (sizes of operands) decide none.
+
+        Returns:
+            a symbolic int. Sizes computed with it (``2 * n``) are told by the run, too.
+
+        Raises:
+            ValueError: bounds that are no sizes, or leave none.
+        """
+        lo, hi = (min if type(min) is int else 0), (max if type(max) is int else None)
+        if lo < 0 or (hi is not None and hi < lo):
+            raise ValueError(f"[new_dynamic_size] requires 0 <= min <= max, got min={min!r} and max={max!r}")
+        return self._tracer.size_of_data(lo, hi)
+
+    create_unbacked_symint = new_dynamic_size  # the older name
+
+
+@public("paddle.library")
+def get_ctx() -> FakeImplCtx:
+    """Within a function of shapes (``register_fake``): the object that gives sizes which only data decide.
+
+    Static programs, saved models and functions captured as one graph read such sizes off the results when they run;
+    other captured functions call the operator between two graphs.
+
+    Returns:
+        A :class:`FakeImplCtx`.
+
+    Raises:
+        RuntimeError: outside of a function of shapes.
+
+    Source:
+        PyTorch, ``torch.library.get_ctx``.
+
+    Example:
+        >>> import paddle
+        >>> op = paddle.library.custom_op("example::positive", lambda x: x[x > 0], mutates_args=())
+        >>> @op.register_fake
+        ... def _(x):
+        ...     return x.new_empty([paddle.library.get_ctx().new_dynamic_size()])
+        >>> f = paddle.jit.to_static(lambda x: op(x) * 2, full_graph=True)
+        >>> f(paddle.to_tensor([1.0, -1.0, 3.0])).tolist()
+        [2.0, 6.0]
+    """
+    tracer = shape_tracer()
+    if tracer is None:
+        raise RuntimeError(
+            "[get_ctx] requires a function of shapes (register_fake) that is running, got a call outside"
+        )
+    return FakeImplCtx(tracer)

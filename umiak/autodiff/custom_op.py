@@ -90,6 +90,7 @@ class Operator(OperatorCall):
     def changed(self) -> None:
         """Rules of the definition have changed."""
         self._ways.clear()
+        _metas.cache_clear()
         self.definition.changed()
 
 
@@ -225,7 +226,7 @@ def _applied(op: CustomOp, tensors: tuple, numbers: tuple) -> tuple[CustomOp, An
     try:
         return op, apply(op, tensors, numbers)
     except OtherClass as error:
-        op = op.with_results(error.results)
+        op = op.with_results(error)
         return op, apply(op, tensors, numbers)
 
 

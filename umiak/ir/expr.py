@@ -67,7 +67,11 @@ class NumberUnknown(TypeError):
 
 
 class ConditionUnknown(TypeError):
-    """Code branches on symbolic sizes without hints."""
+    """Code branches on symbolic sizes without hints: on ``condition``."""
+
+    def __init__(self, text: str, condition: Any = None) -> None:
+        super().__init__(text)
+        self.condition = condition
 
 
 class Sym:

@@ -492,7 +492,8 @@ def truth(condition: Sym) -> bool:
     raise ConditionUnknown(
         f"the condition {condition} is not known while the program is built, because its sizes have no hint. "
         "Instead of `if a == b:` write sym.require(a == b, message) to test it at run time, "
-        "or sym.where(a == b, x, y) to choose a value at run time"
+        "or sym.where(a == b, x, y) to choose a value at run time",
+        condition,
     )
 
 

@@ -17,10 +17,10 @@ from umiak.core.context import current, no_grad_guard
 from umiak.core.custom_calls import GradientContext, OtherClass
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
-from umiak.ir.expr import ConditionUnknown, NumberUnknown
+from umiak.ir.expr import ConditionUnknown, NumberUnknown, Sym
 from umiak.ir.meta import Meta
 from umiak.ir.registry import REGISTRY
-from umiak.ir.scope import Scope, get_scope
+from umiak.ir.scope import Scope, get_scope, symbols_of
 from umiak.ir.tracer import DataUnknown, SymTensor, Tracer
 from umiak.ops._common import shard_string, zeros
 from umiak.ops.arguments import TENSOR, counts, put_together, tensors_in
@@ -38,6 +38,10 @@ CALL = "call"  # at once: writes into its operands; its gradient is the caller's
 OPEN = "open"  # of a program: a node whose run decides sizes of its results, which are numbers from there on
 GRADIENT = "gradient"  # the gradients of operands, of operands, results and gradients of the results; and of these
 
+# What gives the results of a call back, in attributes of ops.
+PACKINGS: dict[str, type] = {"none": type(None), "one": Tensor, "list": list, "tuple": tuple}
+PACKING_NAMES = {packing: name for name, packing in PACKINGS.items()}
+
 EVERY_DEVICE = ""
 
 
@@ -47,6 +51,46 @@ class OtherResults(ValueError):
 
 class SizesOpen(DataUnknown):
     """Rules of an operator that leave sizes of its results to its run."""
+
+
+class ShapeTracer(Tracer):
+    """Traces a function of shapes (``register_fake``), which may ask for sizes that only the data decide."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
+        self.sizes: set[Sym] = set()  # that it has asked for
+        self._before = len(scope.guards), len(scope.checks), scope.local
+        self._forget: Callable[[], None] | None = None  # conditions met since it has asked for a size
+
+    def size_of_data(self, lo: int, hi: int | None) -> Sym:
+        """A new size from ``lo`` to ``hi`` that the data decide."""
+        self._forget = self._forget or self.scope.met()
+        if (local := self._before[2]) is not None:
+            self.scope.local = lambda c, message: self.sizes.isdisjoint(symbols_of(c)) and local(c, message)
+        size = self.scope.symbol("int", None, lo, hi, f"data{len(self.sizes)}")
+        self.scope.bound.add(size)
+        self.sizes.add(size)
+        return size
+
+    def forget_sizes(self) -> list[Sym]:
+        """Take these sizes out of the scope, whose program has no values for them. Return conditions that have asked
+        for them, which are forgotten."""
+        if self._forget is None:
+            return []
+        scope, (guards, checks, scope.local) = self.scope, self._before
+        scope.bound -= self.sizes
+        scope.symbols[:] = [s for s in scope.symbols if s not in self.sizes]
+        asked = [*scope.guards[guards:], *(c.condition for c in scope.checks[checks:])]
+        asked = [c for c in asked if not self.sizes.isdisjoint(symbols_of(c))]
+        if asked:
+            self._forget()
+        return asked
+
+
+def shape_tracer() -> ShapeTracer | None:
+    """The tracer of the function of shapes that is running, or None outside of one."""
+    trace = current().trace
+    return trace[-1] if trace and isinstance(trace[-1], ShapeTracer) else None
 
 
 @dataclass(eq=False)
@@ -179,7 +223,8 @@ class CustomOp(Op):
     ``form`` says how operands, ints and floats are put together (``ops/arguments.py``), ``use`` what the call is for.
     ``given`` is of gradients: how results were given back, and which of them have a gradient, for each order; of open
     nodes: for each result the axes whose sizes its run decides. Those sizes stand behind the ints of the form.
-    ``results`` has dtype and rank of each result where the classes of operands do not decide them.
+    ``results`` has dtype and rank of each result where the classes of operands do not decide them, ``container``
+    what gives them back where that is not the same for all calls.
     """
 
     inputs = ("*xs",)
@@ -187,6 +232,7 @@ class CustomOp(Op):
     use: str = NODE
     given: tuple = ()
     results: tuple = ()
+    container: str = ""
     ints: tuple = param("ints", default=())
     floats: tuple = param("floats", default=())
     amp = "keep"
@@ -212,9 +258,10 @@ class CustomOp(Op):
         self.written = [at for i in schema.written for at in range(self.starts[i], self.starts[i + 1])]
         # What gives nothing is called for what it does.
         self.effect = "python" if self.is_node and schema.count == 0 and not self.written else None  # type: ignore[misc]
-        # What gives results back, once they were inferred: Tensor for one, tuple, list, or NoneType.
-        self.packing: type | None = None
-        self.seen: dict[tuple, tuple] = {}  # by classes of operands, those of results
+        # What gives results back, once they were inferred; of one op always the same, as others may be calling it.
+        self.packing: type | None = PACKINGS.get(self.container)
+        # By classes of operands, those of results in the first such call; by None, its packing.
+        self.seen: dict[Any, Any] = {}
         self.traceable: dict[tuple, bool] = {}  # by class of calls, whether gradients flow through the function
 
     def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
@@ -238,7 +285,7 @@ class CustomOp(Op):
         if self.use == GRADIENT:
             before = metas[: len(metas) - sum(self.given[-1])] if len(self.given) > 2 else metas[: self.tensors]
             return tuple(Meta(tuple(m.shape), m.dtype) for m in before if m.dtype.is_continuous)
-        outputs = self._inferred(metas, ints[: self.n_ints], floats)
+        outputs, packing = self._inferred(metas, ints[: self.n_ints], floats)
         if self.use == OPEN:
             outputs = self._with_sizes(outputs, ints[self.n_ints :])
         elif axes := open_axes(outputs):
@@ -246,33 +293,39 @@ class CustomOp(Op):
                 f"[{self.name}] requires sizes of its results that are known before it runs to be a call in a program, "
                 f"got data that decide those along axes {list(axes)} of its results"
             )
-        self._check_class(metas, outputs)
+        self._check_class(metas, outputs, packing)
         if self.is_node:
             outputs += [Meta(tuple(metas[i].shape), metas[i].dtype) for i in self.written]
         return tuple(outputs)
 
-    def _check_class(self, metas: Sequence[Meta], outputs: Sequence[Meta]) -> None:
+    def _check_class(self, metas: Sequence[Meta], outputs: Sequence[Meta], packing: type) -> None:
         """Plans are of one class of results for each of operands: others are for another op."""
         classes = tuple((m.dtype, len(m.shape)) for m in outputs)
         known = self.results or self.seen.setdefault(tuple((m.dtype, len(m.shape)) for m in metas), classes)
-        if classes != known:
+        name, own = PACKING_NAMES[packing], PACKING_NAMES[self._packing_of(packing)]
+        if (classes, name) != (known, own):
             raise OtherClass(
-                f"[{self.name}] requires results of dtypes and ranks {_shown(known)} in this call of a program, got "
-                f"{_shown(classes)} from its rules for other numbers or sizes",
-                classes,
+                f"[{self.name}] requires results of dtypes and ranks {_shown(known)} ({own}) in this call of a "
+                f"program, got {_shown(classes)} ({name}) from its rules for other numbers or sizes",
+                (classes, name),
             )
+
+    def _packing_of(self, packing: type) -> type:
+        """The packing of all calls of this op: that of the first one, of several at once of any."""
+        self.packing = known = PACKINGS[self.container] if self.container else self.seen.setdefault(None, packing)
+        return known
 
     def for_results(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> CustomOp:
         """The op that takes a call at once, of an operator whose ranks or dtypes of results vary."""
         try:
             self.infer(*metas, ints, floats)
         except OtherClass as error:
-            return self.with_results(error.results)
+            return self.with_results(error)
         return self
 
-    def with_results(self, results: tuple) -> CustomOp:
-        """The op of the same calls, where they have results of other dtypes and ranks."""
-        return type(self)(self.form, self.use, self.given, results)
+    def with_results(self, error: OtherClass) -> CustomOp:
+        """The op of the same calls, where they have the results that an error tells."""
+        return type(self)(self.form, self.use, self.given, *error.results)
 
     def _with_sizes(self, outputs: Sequence[Meta], sizes: Sequence[Any]) -> list[Meta]:
         """Results with the sizes that a run decides."""
@@ -292,9 +345,10 @@ class CustomOp(Op):
 
     def open_axes(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> tuple:
         """For each result of an open call the axes whose sizes its run decides; none where the rules tell all."""
-        return open_axes(self._inferred(metas, ints, floats))
+        return open_axes(self._inferred(metas, ints, floats)[0])
 
-    def _inferred(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> list[Meta]:
+    def _inferred(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> tuple[list[Meta], type]:
+        """The results, and what gives them back."""
         definition = self.definition
         if definition.infer is not None:
             infer = (self.use == OPEN and definition.infer_open) or definition.infer
@@ -303,28 +357,46 @@ class CustomOp(Op):
         elif definition.fake is None:
             self.fail(TypeError, "a function of shapes", "none", "Register one with register_fake.")
         else:
-            result = self._faked(metas, ints, floats)
-            outputs = [Meta(tuple(x.shape), x.dtype) for x in listed(result)]
+            result, outputs = self._faked(metas, ints, floats)
         count = definition.schema.count
         if count is not None and len(outputs) != count:
             self.fail(ValueError, f"{count} results from register_fake, as its schema says", len(outputs))
-        self.packing = type(None) if result is None else type(result) if isinstance(result, (list, tuple)) else Tensor
-        return outputs
+        kinds = (k for k in (list, tuple) if isinstance(result, k))
+        return outputs, type(None) if result is None else next(kinds, Tensor)
 
-    def _faked(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> Any:
-        with Tracer(get_scope() or Scope()) as tracer:
+    def _faked(self, metas: Sequence[Meta], ints: Sequence[Any], floats: Sequence[Any]) -> tuple[Any, list[Meta]]:
+        """Results of the function of shapes, and their metas: -1 for sizes that it has left to the data."""
+        definition = self.definition
+        assert definition.fake is not None
+        with ShapeTracer(get_scope() or Scope()) as tracer:
             xs = [tracer.input(m, stop_gradient=True) for m in metas]
-            assert self.definition.fake is not None
+            asked: list[Any] = []
+            result = None
             try:
-                result = self.definition.fake(*self.arguments(xs, ints, floats))
+                result = definition.fake(*self.arguments(xs, ints, floats))
             except DataUnknown as error:
                 raise DataUnknown(
                     f"[{self.name}] requires a function of shapes (register_fake) that reads no data: {error}"
                 ) from error
+            except ConditionUnknown as error:
+                if tracer.sizes.isdisjoint(symbols_of(error.condition)):
+                    raise
+                asked = [error.condition]
+            finally:
+                asked += tracer.forget_sizes()
+        if asked:
+            self.fail(
+                SizesOpen, "a function of shapes (register_fake) that does not branch on sizes that data decide",
+                f"one that asks for {asked[0]}", "Say between which numbers they are: new_dynamic_size(min=1).",
+            )  # fmt: skip
         for x in listed(result):
             if not isinstance(x, Tensor):
                 self.fail(TypeError, "tensors from register_fake", type(x).__name__)
-        return result
+        sizes = tracer.sizes
+        return result, [
+            Meta(tuple(-1 if sizes and not sizes.isdisjoint(symbols_of(n)) else n for n in x.shape), x.dtype)
+            for x in listed(result)
+        ]
 
     def packed_up(self, results: Sequence[Any]) -> Any:
         """Results as the operator gives them back: one, a tuple or a list; without new values of what it writes to."""
@@ -354,7 +426,7 @@ class CustomOp(Op):
         with no_grad_guard(), _amp_off():
             results = self.functional(self.arguments(operands, ints, floats), place)
         metas = [Meta(tuple(x.shape), x.dtype) for x in operands]
-        self._compare(results, self._inferred(metas, ints, floats), place, "its declaration")
+        self._compare(results, self._inferred(metas, ints, floats)[0], place, "its declaration")
         return results, [y.shape[d] for y, axes in zip(results, self.given, strict=False) for d in axes]
 
     def refuse(self, operands: tuple, params: tuple, results: tuple, written: int) -> None:
@@ -442,16 +514,15 @@ class CustomOp(Op):
         args = self.arguments(s.inputs, ints, floats)
         if definition.backward is None:
             return self._through(s, args, grads)
-        if self.packing is None:  # of a program that was read from a file
-            self._inferred([Meta(tuple(x.shape), x.dtype) for x in s.inputs], ints, floats)
+        packing = self.packing
+        if packing is None:  # of a program that was read from a file
+            metas = [Meta(tuple(x.shape), x.dtype) for x in s.inputs]
+            packing = self._packing_of(self._inferred(metas, ints, floats)[1])
         try:
             return tuple(run_backward(definition, self.form, args, self.packed_up(s.outputs), grads))
         except UNTRACEABLE:
             pass
-        kinds = {Tensor: "one", list: "list"}
-        op = type(self)(
-            self.form, GRADIENT, (kinds.get(self.packing or tuple, "tuple"), tuple(g is not None for g in grads))
-        )
+        op = type(self)(self.form, GRADIENT, (PACKING_NAMES[packing], tuple(g is not None for g in grads)))
         outputs = eager.apply(op, (*s.inputs, *s.outputs, *(g for g in grads if g is not None)), (ints, floats))
         rest = iter(outputs)
         return tuple(next(rest) if x.dtype.is_continuous else None for x in s.inputs)
