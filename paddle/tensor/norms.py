@@ -25,21 +25,24 @@ from paddle.tensor._matrices import matrix
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym, to_float
 
 _EUCLIDEAN = InternedOps(F.VectorNorm)
+_KINDS = {1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf", 0.0: "0"}
 
 
 def norm_kind(p: Any) -> tuple[str, float]:
-    """The static kind of a p-norm and its power."""
+    """The static kind of a p-norm and its power, which may be computed of open sizes."""
+    if type(p) is Sym:
+        return "0" if p == 0 else "p", to_float(p)
     p = float(p)
-    kinds = {1.0: "1", 2.0: "2", float("inf"): "inf", float("-inf"): "-inf", 0.0: "0"}
-    return kinds.get(p, "p"), p
+    return _KINDS.get(p, "p"), p
 
 
 def _vector_norm(x: Tensor, p: Any, axes: tuple[int, ...], keepdim: bool) -> Tensor:
-    if p == -math.inf and any(x.shape[a] == 0 for a in axes):
-        p = math.inf  # of nothing it is 0, too
     kind, power = norm_kind(p)
+    if kind == "-inf" and any(x.shape[a] == 0 for a in axes):
+        kind, power = norm_kind(math.inf)  # of nothing it is 0, too
     return F.vector_norm(x, axes, keepdim, kind, power)
 
 
@@ -103,7 +106,8 @@ def norm(
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
     p = number(p)
-    if type(axis) is int and x.ndim and p in (None, "fro", 2):
+    euclidean = type(p) is not Sym and p in (None, "fro", 2)
+    if type(axis) is int and x.ndim and euclidean:
         return apply(_EUCLIDEAN[(axis_of(axis, x.ndim, "norm"),), builtins.bool(keepdim), "2"], (x,), (2.0,))
     if x.ndim == 0 and axis is not None:
         axis = reduced_axes(axis, 0, "norm") or None
@@ -114,14 +118,14 @@ def norm(
     keepdim = builtins.bool(keepdim)
     if axes is not None and len(axes) == 2 and p not in (None, "fro", 0):
         return _matrix_norm(x, p, axes, keepdim, "norm")
-    if p == "nuc":
+    if type(p) is str and p == "nuc":
         if axes is None and x.ndim == 2:
             return _matrix_norm(x, p, (0, 1), keepdim, "norm")
         raise op_error(ValueError, "norm", "two axes for the nuclear norm", axis)
     if isinstance(p, str) and p != "fro":
         raise op_error(ValueError, "norm", "a p that is a number, 'fro' or 'nuc'", repr(p))
     full = tuple(builtins.range(x.ndim)) if axes is None else tuple(sorted(axes))
-    return _vector_norm(x, 2.0 if p in (None, "fro") else p, full, keepdim)
+    return _vector_norm(x, 2.0 if euclidean else p, full, keepdim)
 
 
 @public("paddle.linalg", aliases={"ord": "p"})

@@ -31,6 +31,7 @@ from umiak.core.dtype import DType
 from umiak.core.eager import apply
 from umiak.core.generator import Generator, default_generator
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import to_float
 from umiak.ops.base import REGISTRY
 from umiak.util.dtypes import ROWS
 from umiak.util.size import plain_ints
@@ -119,7 +120,7 @@ def _normal(shape: Any, dtype: Any, op: str, mean: float = 0.0, std: float = 1.0
         sizes, part = _sizes(shape, op), d.real
         scale = math.sqrt(0.5)
         return F.complex(*(_draw("normal_random", part, sizes, mean, std * scale) for _ in range(2)))
-    return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), float(mean), float(std))
+    return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), to_float(mean), to_float(std))
 
 
 # --- uniform -------------------------------------------------------------------------------------------------------
@@ -163,7 +164,8 @@ def uniform(
         >>> bool((x >= 2).all()), bool((x < 3).all())
         (True, True)
     """
-    return _made(_uniform(shape, dtype, float(number(min)), float(number(max)), seed, device), requires_grad)
+    low, high = to_float(number(min)), to_float(number(max))
+    return _made(_uniform(shape, dtype, low, high, seed, device), requires_grad)
 
 
 def _uniform(shape: Any, dtype: Any, low: float = 0.0, high: float = 1.0, seed: int = 0, device: Any = None) -> Tensor:

@@ -32,6 +32,7 @@ from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
+from umiak.ir.expr import Sym, to_float
 from umiak.ir.scope import usually
 from umiak.ir.tracer import SymTensor
 
@@ -290,10 +291,14 @@ def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, i
             raise op_error(ValueError, op, "fractions from 0 to 1", q.tolist())
     else:
         single = not isinstance(q, (list, tuple, np.ndarray))
-        values = np.atleast_1d(np.asarray(q, np.float64))
-        if values.size == 0 or (values < 0).any() or (values > 1).any():
+        numbers = [number(v) for v in ([q] if single else np.atleast_1d(q) if isinstance(q, np.ndarray) else q)]
+        if not numbers or any(v < 0 or v > 1 for v in numbers):
             raise op_error(ValueError, op, "fractions from 0 to 1", q)
-        fractions = from_numpy(values.astype(x.dtype.numpy), x.place)
+        if any(type(v) is Sym for v in numbers):
+            parts = [create_on(x.place, F.full, to_float(v), x.dtype, (1,)) for v in numbers]
+            fractions = F.concat(parts, 0)
+        else:
+            fractions = from_numpy(np.asarray(numbers, x.dtype.numpy), x.place)
     y, k, axes = _last(x, axis, op)
     result = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
     if keepdim:
@@ -412,11 +417,11 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name:
 
 def _histogram_range(x: Tensor, low: Any, high: Any, op: str, around: float = 1.0) -> tuple[float, float]:
     """Limits of the intervals; a range of one number is widened by ``around`` on both sides."""
-    lo, hi = float(number(low)), float(number(high))
+    lo, hi = to_float(number(low)), to_float(number(high))
     if lo == hi and x._count and (lo == 0 or op == "histogram"):
         axes = tuple(range(x.ndim))
         lo, hi = float(F.min(x, axes).item()), float(F.max(x, axes).item())
-    if not (np.isfinite(lo) and np.isfinite(hi)):
+    if not all(type(v) is Sym or np.isfinite(v) for v in (lo, hi)):
         raise op_error(ValueError, op, "a finite range", f"[{lo}, {hi}]")
     if hi < lo:
         raise op_error(ValueError, op, "a max that is not below min", f"[{lo}, {hi}]")
@@ -467,7 +472,10 @@ def histogram(
         counts = _counted(x, weight, bins, lo, hi)
     else:
         lo, hi = _histogram_range(x, min, max, "histogram")
-        counts = F.histogram(x, weight, bins, lo, hi)
+        if any(type(v) is Sym for v in (bins, lo, hi)):
+            counts = _counted(x, weight, bins, *(F.full(v, dt.float64, ()) for v in (lo, hi)))
+        else:
+            counts = F.histogram(x, weight, bins, lo, hi)
     if density:
         wide = floating(counts)
         width = (hi - lo) / bins
@@ -489,12 +497,13 @@ def _range_of_data(x: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _counted(x: Tensor, weight: Tensor | None, bins: int, lo: Tensor, hi: Tensor) -> Tensor:
-    """The counts, where tensors tell the limits."""
+    """The counts, where tensors tell the limits; elements beyond them count nothing."""
     step = F.div(F.sub(hi, lo), bins)
     between = F.add(lo, F.mul(F.iota(1, 1, dt.float64, bins - 1), step))
     flat = _flat(x, dt.float64)
     place = F.search_sorted(between, flat, right=True, dtype=dt.int64)
     parts = F.full(1, dt.int64, tuple(flat.shape)) if weight is None else _flat(weight, weight.dtype)
+    parts = F.where(F.logical_and(F.ge(flat, lo), F.le(flat, hi)), parts, 0)
     return F.put(F.full(0, parts.dtype, (bins,)), place, parts, axis=0, mode="add")
 
 
@@ -642,7 +651,7 @@ def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
         5.0
     """
     x, y = same_dtype("sub", need_tensor(x, "dist"), need_tensor(y, "dist", "y"))
-    kind, power = norm_kind(p)
+    kind, power = norm_kind(number(p))
     return F.dist(x, y, kind, power)
 
 
@@ -689,7 +698,8 @@ def cdist(
     # The same distances in either way: sizes that are not known are taken to be large.
     many = usually(dim.maximum(x.shape[-2], y.shape[-2]) > 25)
     by_products = compute_mode == modes[1] or (compute_mode == modes[0] and many)
-    if p == 2 and by_products:
+    kind, power = norm_kind(p)
+    if kind == "2" and by_products:
         xx = F.sum(F.square(x), (x.ndim - 1,), True)
         yy = F.sum(F.square(y), (y.ndim - 1,), True)
         swap = (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2)
@@ -698,7 +708,6 @@ def cdist(
         positive = F.gt(square, 0)
         return F.where(positive, F.sqrt(F.where(positive, square, 1)), 0)
     gap = F.sub(F.unsqueeze(x, (x.ndim - 1,)), F.unsqueeze(y, (y.ndim - 2,)))
-    kind, power = norm_kind(p)
     return F.vector_norm(gap, (gap.ndim - 1,), False, kind, power)
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from paddle._public import public
 from paddle.nn._ops import of_one_dtype
+from paddle.tensor.norms import norm_kind
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import to_float
 from umiak.util.errors import op_error
-
-_ORDERS = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}
 
 
 @public("paddle.nn.functional", usual=False, aliases={"x1": "x", "x2": "y", "eps": "epsilon"})
@@ -42,10 +40,11 @@ def pairwise_distance(
         >>> paddle.nn.functional.pairwise_distance(x, y, epsilon=0.0).tolist()
         [5.0]
     """
-    p = float(p)
-    power = 2.0 if math.isinf(p) else p
+    order, power = norm_kind(p)
+    if order in ("inf", "-inf"):
+        power = 2.0
     x, y = of_one_dtype(x, y)
-    return F.pairwise_distance(x, y, keepdim=bool(keepdim), ord=_ORDERS.get(p, "p"), p=power, eps=float(epsilon))
+    return F.pairwise_distance(x, y, keepdim=bool(keepdim), ord=order, p=power, eps=to_float(epsilon))
 
 
 @public("paddle.nn.functional", usual=False)

@@ -11,6 +11,7 @@ import numpy as np
 from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.tensor._args import InternedOps, create_on, real_number
+from paddle.tensor.norms import norm_kind
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -30,6 +31,7 @@ _LERP = F.Lerp()
 _NORMALIZE = InternedOps(F.Normalize)
 _RMS = InternedOps(F.RmsNorm)
 
+_EXTREMES = frozenset(("inf", "-inf"))  # kinds of norms that need no power
 _FIRST = frozenset(("NC", "NCL", "NCHW", "NCDHW", None))
 _LAST = frozenset(("NLC", "NHWC", "NDHWC"))
 
@@ -414,8 +416,6 @@ def normalize(
     if rank and not -rank <= axis < rank:
         raise op_error(ValueError, "normalize", f"an axis from {-rank} to {rank - 1}", axis)
     axis = axis + rank if axis < 0 else axis
-    p = float(p)
-    order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(p, "p")
-    power = 2.0 if math.isinf(p) else p
-    y: Any = apply(_NORMALIZE[axis, order], (x,), (power, epsilon))
+    order, power = norm_kind(p)
+    y: Any = apply(_NORMALIZE[axis, order], (x,), (2.0 if order in _EXTREMES else power, epsilon))
     return y
