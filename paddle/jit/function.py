@@ -152,7 +152,7 @@ class StaticFunction:
     @property
     def inputs(self) -> list[InputSpec]:
         """Specs of the tensors that the program captured last takes."""
-        return self.concrete_program.inputs
+        return self.concrete_program.specs
 
     @property
     def outputs(self) -> list[InputSpec]:

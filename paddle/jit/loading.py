@@ -14,6 +14,7 @@ from paddle._public import public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
+from paddle.jit.concrete import spec_of
 from paddle.jit.sot.function import SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.static.formats.files import (
@@ -39,6 +40,7 @@ from paddle.static.formats.record import (
 from paddle.static.input import InputSpec
 from paddle.static.program import Program
 from umiak.core.array import from_numpy
+from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
@@ -128,6 +130,7 @@ class TranslatedLayer(Layer):
     def __init__(self, programs: Mapping[str, Module], persistable_vars: Mapping[str, Any]) -> None:
         super().__init__()
         self._keys: dict[str, str] = {}  # by the names in files
+        self._dtypes: dict[str, DType] = {}
         kept = (o for m in programs.values() for o in m.named(PARAMETER) if is_kept(o))
         flags = {o.plain("parameter_name"): trainable(o) for o in kept}
         for i, name in enumerate(sorted(flags)):
@@ -135,14 +138,16 @@ class TranslatedLayer(Layer):
             made = Parameter(from_numpy(value) if isinstance(value, np.ndarray) else value.detach().clone())
             made._describe(unique_name.generate(name), ParamAttr(trainable=flags[name]))
             self._keys[name] = f"param_{i}"
+            self._dtypes[name] = made.dtype
             self.add_parameter(f"param_{i}", made)
         self._methods = {name: _Method(self, name, module) for name, module in programs.items()}
         self.__dict__.update((name, method.captured) for name, method in self._methods.items())
         self.eval()
 
     def _held(self, module: Module) -> dict[str, Any]:
-        """The parameters of a module by their names in files."""
-        return {name: self._parameters[self._keys[name]] for name in parameter_names(module)}
+        """The parameters of a module by their names in files, in the dtypes that its operators were saved for."""
+        held = {name: self._parameters[self._keys[name]] for name in parameter_names(module)}
+        return {name: x if x.dtype is self._dtypes[name] else x.astype(self._dtypes[name]) for name, x in held.items()}
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the saved ``forward``.
@@ -164,6 +169,16 @@ class TranslatedLayer(Layer):
         if name not in self._methods:
             raise op_error(ValueError, name, f"a method that was saved: {sorted(self._methods)}", name)
         return self._methods[name]
+
+    def _input_spec(self, method_name: str = FORWARD) -> list[InputSpec]:
+        """Specs of the inputs of a method."""
+        return list(self._method(method_name).specs)
+
+    def _output_spec(self, method_name: str = FORWARD) -> list[InputSpec]:
+        """Specs of the results of a method."""
+        method = self._method(method_name)
+        variables = self.program(method_name).global_block().vars
+        return [spec_of(variables[n], n) for n in method.outputs]
 
     def program(self, method_name: str = FORWARD) -> Program:
         """Return the program of a method, over the parameters of this layer.
@@ -196,8 +211,9 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
         A :class:`TranslatedLayer`, in evaluation; its parameters can be trained.
 
     Raises:
-        TypeError: another option, or something that names no file.
-        ValueError: files that are no such model, damaged, or with operators that are not known.
+        TypeError: something that names no file.
+        ValueError: another option, an empty name, or files that are no such model, damaged, or with operators that are
+            not known.
         RuntimeError: operators of users (``paddle.library``) that are not registered here.
         FileNotFoundError: a file that is not there; of the program's file, it is a ValueError as well.
 
@@ -208,7 +224,9 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
         paddle.jit.loading.NoModel: [load] requires a model '/nowhere/model', got no file '/nowhere/model.json'
     """
     if unknown := sorted(set(configs) - {"model_filename", "params_filename"}):
-        raise op_error(TypeError, "load", "options of ['model_filename', 'params_filename']", unknown)
+        raise op_error(ValueError, "load", "options of ['model_filename', 'params_filename']", unknown)
+    if empty := sorted(name for name, value in configs.items() if value == ""):
+        raise op_error(ValueError, "load", "names of files", f"empty {', '.join(empty)}")
     prefix = file_name("load", "the beginning of names of files, or a folder", path)
     if configs and any(os.path.isfile(prefix + end) for end in PROGRAM_ENDS):
         warnings.warn(f"[load] takes the files of {prefix!r}: {sorted(configs)} name files in folders", stacklevel=2)
@@ -231,6 +249,8 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
     for name, (_, params) in sources.items():
         source = params or paths_of(prefix)[1]  # without a file of its own, a method's values are in the one of all
         wanted = parameter_names(modules[name])
+        if not wanted and params is None:  # and the file of another method is no business of one that has no values
+            continue
         if source is not None:
             values = {**_values(source, wanted, together), **values}
         elif missing := sorted(set(wanted) - set(values)):

@@ -42,6 +42,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside
+from umiak.util import pytree
 from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 
@@ -56,13 +57,15 @@ _CONFIGS = {
 class _Target:
     """A function that is saved: what is traced, the function whose parameters it has, and what it is called with.
 
-    ``said``: specs that were given for it, or None; ``layer``: that it belongs to; ``op_name``: what the user called.
+    ``said``: specs that ``to_static`` was told (``told``), or those of the last call, or None; ``layer``: it is a
+    method of; ``op_name``: what the user called.
     """
 
     traced: Callable[..., Any]
     function: Callable[..., Any]
     said: Any
     layer: Layer | None
+    told: bool = False
     op_name: str = "jit.save"
 
     @property
@@ -86,8 +89,9 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
         path: the beginning of the names of the files; the folder is made.
         input_spec: for each argument an ``InputSpec``, a tensor like it, a list, tuple or dict of these, or a value
             that is no tensor; sizes of None may differ in later calls. None: what ``to_static`` was told, what the
-            function was called with last, or what a loaded model says. Fewer than ``to_static`` was told, or the same
-            in another order, choose by their names among those; an input that a result needs is kept.
+            function was called with last, or what a loaded model says. Where ``to_static`` was told some, these must
+            fit them, and the sizes stay as they were told; fewer, or the same in another order, choose by their names
+            among those, and an input that a result needs is kept.
         **configs: ``output_spec``: the results that are kept, by position or as specs out of ``outputs`` of the
             captured function; ``input_names_after_prune``: the inputs that are kept, which must be all that these
             need; ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods
@@ -98,8 +102,9 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
 
     Raises:
         TypeError: something that is no layer or function.
-        ValueError: a path without a name, another config, no specs where they are needed, specs given for a layer of
-            which several methods are saved, results that are none, or an input that is needed and left out.
+        ValueError: a path without a name, another config, no specs where they are needed, specs that do not fit those
+            of ``to_static``, specs given for a layer of which several methods are saved, results that are none, or an
+            input that is needed and left out.
         CaptureError: a function that is not one program: it needs values of tensors in Python.
         OSError: a file cannot be written.
 
@@ -177,27 +182,28 @@ def _of_layer(layer: Layer) -> _Target:
     forward = layer.forward
     captured = forward if isinstance(forward, StaticFunction) else None
     function = captured.dygraph_function if captured is not None else forward
-    said = None if captured is None else _said(captured)
-    return _Target(source.traceable(layer), function, said, layer)
+    said, told = (None, False) if captured is None else _said(captured)
+    return _Target(source.traceable(layer), function, said, layer, told)
 
 
 def _of_function(function: Any) -> _Target:
     if isinstance(function, StaticFunction):
         plain = function.dygraph_function
-        said = _said(function)
+        said, told = _said(function)
     else:
-        plain, said = function, None
+        plain, said, told = function, None, False
     owner = getattr(plain, "__self__", None)
     try:
         traced = source.traceable(plain)
     except SourceError:  # what has no branch on a tensor is recorded nevertheless
         traced = plain
-    return _Target(traced, plain, said, owner if isinstance(owner, Layer) else None)
+    return _Target(traced, plain, said, owner if isinstance(owner, Layer) else None, told)
 
 
-def _said(function: StaticFunction) -> Any:
-    """Specs that a captured function has: those it was given, or those of its last call."""
-    return function._called_with() if function._input_spec is None else function._input_spec
+def _said(function: StaticFunction) -> tuple[Any, bool]:
+    """Specs that a captured function has: those it was told, and True, or those of its last call."""
+    told = function._input_spec is not None
+    return function._input_spec if told else function._called_with(), told
 
 
 def _signature(function: Callable[..., Any]) -> str:
@@ -212,7 +218,7 @@ def _signature(function: Callable[..., Any]) -> str:
 
 def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> Contents:
     """A function as a program."""
-    said = target.said if input_spec is None or _chooses(target, input_spec) else input_spec
+    said = _specs(target, input_spec)
     if said is None and target.function is not None:
         raise op_error(
             ValueError, target.op_name, f"input_spec, or a call of {target.name} by to_static before", "neither",
@@ -220,11 +226,12 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
         )  # fmt: skip
     main = Program()
     with ExitStack() as stack:
+        stack.enter_context(_left_alone(target.layer))
         if in_dynamic_mode():
+            _as_state_says(target.layer)
             enable_static()
             stack.callback(disable_static)
         stack.enter_context(program_guard(main, Program()))
-        stack.enter_context(_left_alone(target.layer))
         stack.enter_context(left_alone(target.function))
         stack.enter_context(put_back())
         args, kwargs = _arguments(target, said)
@@ -244,6 +251,36 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
     return extracted(target.op_name, main._tracer, feeds, fetched, lambda x: _kind(x, buffers))[0]
 
 
+def _specs(target: _Target, input_spec: Any) -> Any:
+    """Specs of what is saved. Where ``to_static`` was told some, their sizes stay, as in the reference, and others must
+    fit them."""
+    if input_spec is None or _chooses(target, input_spec):
+        return target.said
+    if not target.told:
+        return input_spec
+    told, structure = pytree.flatten(target.said)
+    given = pytree.leaves(input_spec)
+    if len(told) != len(given):
+        return input_spec
+    return structure.unflatten([_merged(target, t, g) for t, g in zip(told, given, strict=True)])
+
+
+def _merged(target: _Target, told: Any, given: Any) -> Any:
+    """What ``to_static`` was told of an argument, under the name that is given now."""
+    if not isinstance(told, (InputSpec, Tensor)):
+        return told
+    own = told if isinstance(told, InputSpec) else InputSpec.from_tensor(told)
+    other = InputSpec.from_tensor(given) if isinstance(given, Tensor) else given
+    if not isinstance(other, InputSpec) or own.dtype is not other.dtype or not _fits(own.shape, other.shape):
+        required = f"an input_spec that fits {own}, which to_static was told"
+        raise op_error(ValueError, target.op_name, required, repr(given))
+    return InputSpec(own.shape, own.dtype, other.name if other is given and other.name else own.name, own.stop_gradient)
+
+
+def _fits(told: Sequence[int], given: Sequence[int]) -> bool:
+    return len(told) == len(given) and all(t == g or -1 in (t, g) for t, g in zip(told, given, strict=True))
+
+
 def _chooses(target: _Target, input_spec: Any) -> bool:
     """Do specs choose among those that ``to_static`` was told, as in the reference, rather than take their place?"""
     said = target.said
@@ -251,13 +288,14 @@ def _chooses(target: _Target, input_spec: Any) -> bool:
         return False
     of_parameters = {id(s): p.name for p, s in zip(_parameters(target.function), said, strict=False)}
     own = [(s.name or of_parameters.get(id(s)), s) for s in _values_in(said, (InputSpec,))]
-    names = [s.name if isinstance(s, InputSpec) else None for s in input_spec]
+    given = pytree.leaves(input_spec)
+    names = [s.name if isinstance(s, InputSpec) else None for s in given]
     known = dict(own)
     if not names or None in names or len({*names}) < len(names) or not known.keys() >= {*names}:
         return False
     if names == [name for name, _ in own]:
         return False
-    for s in input_spec:
+    for s in given:
         if (s.shape, s.dtype) != (known[s.name].shape, known[s.name].dtype):
             required = f"{known[s.name]}, which to_static was told, where inputs are chosen"
             raise op_error(ValueError, target.op_name, required, s)
@@ -285,6 +323,21 @@ def _left_alone(layer: Layer | None) -> Iterator[None]:
             if now.keys() != then.keys() or any(now[k] is not v for k, v in then.items()):
                 now.clear()
                 now.update(then)
+
+
+def _as_state_says(layer: Layer | None) -> None:
+    """Give parameters the dtypes of ``state_dict``, which hooks may change, as that of ``save_dtype`` does."""
+    if layer is None or not any(below._state_dict_hooks for below in layer.sublayers(include_self=True)):
+        return
+    made: dict[int, Parameter] = {}
+    state = layer.state_dict()
+    for prefix, below in layer.named_sublayers(include_self=True):
+        for name, p in list(below._parameters.items()):
+            other = state.get(f"{prefix}.{name}" if prefix else name)
+            if p is not None and isinstance(other, Tensor) and other.dtype is not p.dtype:
+                if id(p) not in made:
+                    made[id(p)] = Parameter(other.detach(), not p.stop_gradient, p.name)
+                setattr(below, name, made[id(p)])
 
 
 def _buffers(layer: Layer | None) -> Iterator[Tensor]:

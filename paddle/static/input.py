@@ -90,7 +90,7 @@ class InputSpec:
         return self
 
     def _key(self) -> tuple:
-        return self.shape, self.dtype, self.name, self.stop_gradient
+        return tuple(self.shape), self.dtype, self.name, self.stop_gradient
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, InputSpec) and self._key() == other._key()
@@ -99,9 +99,7 @@ class InputSpec:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return (
-            f"InputSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name}, stop_gradient={self.stop_gradient})"
-        )
+        return f"InputSpec(shape={tuple(self.shape)}, dtype={self.dtype!r}, name={self.name}, stop_gradient={self.stop_gradient})"
 
 
 def _size(n: Any) -> int:

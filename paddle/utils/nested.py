@@ -110,7 +110,7 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence) -> Any:
 
     Args:
         structure: gives the form; its own leaves are not read.
-        flat_sequence: the new leaves, in the order of ``flatten``.
+        flat_sequence: the new leaves, in the order of ``flatten``; of a dict, its values in the order of its keys.
 
     Returns:
         A structure of the same containers.
@@ -126,6 +126,8 @@ def pack_sequence_as(structure: Any, flat_sequence: Sequence) -> Any:
     """
     if not is_sequence(flat_sequence):
         raise op_error(TypeError, "pack_sequence_as", "a sequence of leaves", type(flat_sequence).__name__)
+    if isinstance(flat_sequence, Mapping):
+        flat_sequence = flatten(flat_sequence)
     expected = len(flatten(structure))
     if expected != len(flat_sequence):
         raise op_error(ValueError, "pack_sequence_as", f"{expected} leaves for {structure}", len(flat_sequence))

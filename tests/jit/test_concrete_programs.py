@@ -22,7 +22,9 @@ def test_of_a_layer_with_specs(full_graph):
     layer = paddle.nn.Linear(3, 4)
     captured = paddle.jit.to_static(layer, input_spec=[InputSpec([None, 3], name="x")], full_graph=full_graph).forward
     program = captured.concrete_program
-    assert shapes(program.inputs) == shapes(captured.inputs) == [(-1, 3)]
+    owner, *specs = program.inputs
+    assert owner is layer
+    assert shapes(specs) == shapes(captured.inputs) == [(-1, 3)] and captured.inputs[0].shape == [-1, 3]
     assert shapes(program.outputs) == shapes(captured.outputs) == [(-1, 4)]
     assert captured.class_instance is layer
     assert {id(p) for p in program.parameters} == {id(p) for p in layer.parameters()}
@@ -45,7 +47,7 @@ def test_of_a_kind_of_calls(full_graph):
     with pytest.raises(RuntimeError, match="a call of the function before, or input_spec"):
         _ = f.concrete_program
     program, same = f.get_concrete_program(paddle.ones([2, 3]), scale=3.0)
-    assert same is f and shapes(program.inputs) == shapes(program.outputs) == [(2, 3)]
+    assert same is f and shapes(program.specs) == shapes(program.outputs) == [(2, 3)]
     assert f(paddle.ones([2, 3]), scale=3.0)["y"].tolist() == [[3.0] * 3] * 2
     assert f.get_traced_count() == 1
     with pytest.raises(TypeError, match=r"requires arguments"):
@@ -87,11 +89,11 @@ def test_as_static_programs(full_graph, rng):
     assert str(program).startswith('program "forward"(%0: f32[s0, 3]')
     layer.eval()
     evaluated, same = captured.get_concrete_program(spec)
-    assert same is captured and shapes(evaluated.inputs) == [(-1, 3)]
+    assert same is captured and shapes(evaluated.specs) == [(-1, 3)]
     assert evaluated.startup_program.num_ops() == 0
     x = rng.standard_normal((5, 3)).astype("float32")
     for p in (evaluated.main_program, evaluated.main_program.clone()):
-        (y,) = paddle.static.Executor().run(p, feed={evaluated.inputs[0].name: x}, fetch_list=["fetch_name_0"])
+        (y,) = paddle.static.Executor().run(p, feed={evaluated.specs[0].name: x}, fetch_list=["fetch_name_0"])
         np.testing.assert_allclose(y, layer(paddle.to_tensor(x)).numpy(), rtol=1e-6, atol=1e-6)
 
 

@@ -185,6 +185,57 @@ def test_methods_with_one_file_of_values(tmp_path):
     assert len(again.parameters()) == 3
 
 
+def test_a_method_without_values_beside_those_of_others(tmp_path):
+    class Several(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = paddle.nn.Linear(2, 3), paddle.nn.Linear(2, 3)
+
+        def forward(self, x):
+            return self.a(x)
+
+        def both(self, x):
+            return self.a(x) + self.b(x)
+
+        def doubled(self, x):
+            return x * 2
+
+    layer, x = Several(), paddle.rand([4, 2])
+    for name in ("forward", "both", "doubled"):
+        setattr(layer, name, paddle.jit.to_static(getattr(layer, name), full_graph=True))
+    wanted = {name: getattr(layer, name)(x) for name in ("forward", "both", "doubled")}
+    for combine in (False, True):
+        paddle.jit.save(layer, str(tmp_path / f"{combine}"), combine_params=combine)
+        again = paddle.jit.load(str(tmp_path / f"{combine}"))
+        for name, y in wanted.items():
+            np.testing.assert_allclose(getattr(again, name)(x), y, rtol=1e-6)
+
+
+def test_specs_of_methods(tmp_path):
+    paddle.jit.save(paddle.nn.Linear(2, 3), str(tmp_path / "m"), [paddle.static.InputSpec([None, 2], name="x")])
+    layer = paddle.jit.load(str(tmp_path / "m"))
+    assert [(s.name, s.shape) for s in layer._input_spec()] == [("x", (-1, 2))]
+    assert [(s.dtype, s.shape) for s in layer._output_spec("forward")] == [(paddle.float32, [-1, 3])]
+
+
+@pytest.mark.parametrize("low", ["float16", "bfloat16"])
+def test_parameters_of_mixed_precision(low, tmp_path):
+    """``save_dtype`` says what is saved; a loaded layer whose parameters are cast computes as it was saved."""
+    layer, x = paddle.nn.Linear(8, 3), paddle.rand([4, 8])
+    paddle.amp.decorate(layer, level="O2", dtype=low, save_dtype="float32")
+    paddle.jit.save(layer, str(tmp_path / "m"), [paddle.static.InputSpec([None, 8])])
+    assert layer.weight.dtype == getattr(paddle, low)
+    wanted = x @ layer.weight.astype("float32") + layer.bias.astype("float32")
+    loaded = paddle.jit.load(str(tmp_path / "m"))
+    assert {p.dtype for p in loaded.parameters()} == {paddle.float32}
+    np.testing.assert_allclose(loaded(x), wanted, rtol=1e-6)
+    paddle.amp.decorate(loaded, level="O2", dtype=low)
+    assert {p.dtype for p in loaded.parameters()} == {getattr(paddle, low)}
+    loaded(x).sum().backward()
+    assert {p.grad.dtype for p in loaded.parameters()} == {getattr(paddle, low)}
+    np.testing.assert_allclose(loaded(x), wanted, rtol=1e-6)
+
+
 def test_a_model_without_forward(tmp_path):
     for end in ("json", "pdiparams"):
         (tmp_path / f"m.scaled.{end}").write_bytes((FOLDER / f"methods.scaled.{end}").read_bytes())
@@ -294,8 +345,10 @@ def test_files_that_are_not_there_or_no_models(tmp_path):
     for kind in (FileNotFoundError, ValueError):  # the latter as in the reference
         with pytest.raises(kind, match=r"requires a model '.*none', got no file '.*none\.json'"):
             paddle.jit.load(str(tmp_path / "none"))
-    with pytest.raises(TypeError, match="requires options of"):
+    with pytest.raises(ValueError, match="requires options of"):
         paddle.jit.load("x", keep_name_table=True)
+    with pytest.raises(ValueError, match="requires names of files, got empty params_filename"):
+        paddle.jit.load("x", params_filename="")
     (tmp_path / "m.json").write_bytes((FOLDER / "methods.json").read_bytes())
     with pytest.raises(ValueError, match=r"requires values of .* in .*m\.pdiparams, got no such file"):
         paddle.jit.load(str(tmp_path / "m"))

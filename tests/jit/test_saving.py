@@ -247,6 +247,28 @@ def test_specs_that_choose_are_those_of_to_static(tmp_path):
         paddle.jit.save(net, str(tmp_path / "m"), [spec("x", [3, 2])])
 
 
+def test_specs_fit_those_of_to_static_whose_sizes_stay(tmp_path):
+    net = paddle.jit.to_static(Net(), input_spec=[spec("x"), None])
+    for given, called in ((spec(sizes=[3, 2]), "x"), (spec("z", [-1, -1]), "z"), (paddle.ones([3, 2]), "x")):
+        paddle.jit.save(net, str(tmp_path / "m"), [given, None])
+        assert names(str(tmp_path / "m.json"))[0] == [(called, [-1, 2])]
+    for other in (spec(sizes=[None, 3]), spec(sizes=[None, 2, 1]), InputSpec([None, 2], "float64"), True):
+        with pytest.raises(ValueError, match=r"\[save\] requires an input_spec that fits InputSpec.* got"):
+            paddle.jit.save(net, str(tmp_path / "m"), [other, None])
+
+
+def test_dicts_of_specs_choose_too(tmp_path):
+    class Loss(nn.Layer):
+        def forward(self, images, labels):
+            y = images["x"] * 2
+            paddle.nn.functional.mse_loss(y, labels["y"])
+            return y
+
+    net = paddle.jit.to_static(Loss(), input_spec=[{"x": spec("x")}, {"y": spec("y")}], full_graph=True)
+    paddle.jit.save(net, str(tmp_path / "m"), [{"x": spec("x")}])
+    assert names(str(tmp_path / "m.json"))[0] == [("x", [-1, 2])]
+
+
 def test_a_layer_is_left_as_it_was(tmp_path):
     class Kept(nn.Layer):
         def __init__(self):

@@ -36,6 +36,7 @@ from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from paddle.jit.sot.translation import has_captured_branches
 from paddle.jit.source.callees import rewritten
+from paddle.nn.layer.layers import Layer
 from umiak.core.context import current
 from umiak.core.entries import FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor
@@ -377,8 +378,10 @@ class CapturedFrame(FrameCall):
             inputs = [spec_of(i.stand_in, self.input_name(i.source)) for i in trace.inputs]
             outputs = [spec_of(x) for x in rebuilder.outputs if isinstance(x, Tensor)]
             shown = CapturedProgram(program, [str(x.name) for x in inputs])
+            owner = getattr(self, "owner", None)
+            taken = [owner, *inputs] if isinstance(owner, Layer) else inputs
             self.concrete.append(
-                ConcreteProgram(self.original(), shown, inputs, outputs, list(program.captured.values()))
+                ConcreteProgram(self.original(), shown, taken, outputs, list(program.captured.values()))
             )
         finish = None
         simple = (

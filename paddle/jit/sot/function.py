@@ -75,7 +75,7 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
     def _called_with(self) -> Arguments | None:
         if self._last is None:
             return None
-        known = {x.name: x for x in self.concrete[-1].inputs} if self.concrete else {}
+        known = {x.name: x for x in self.concrete[-1].specs} if self.concrete else {}
         return Arguments({k: _widened(x, argument(k), known) for k, x in self._last.items()})
 
     def _captured_for(self, args: tuple, kwargs: dict[str, Any]) -> ConcreteProgram:
