@@ -24,7 +24,7 @@ from umiak.ops.effects import OnHost
 from umiak.runtime.capture import Capture, CaptureError, Undecided, is_continuous
 from umiak.runtime.exchanged_gradients import ExchangedGradients
 from umiak.runtime.executor import Executor
-from umiak.runtime.own_memory import apart
+from umiak.runtime.output_copies import copy_shared_outputs
 from umiak.runtime.paths import Paths
 from umiak.runtime.row_gradients import give_rows
 from umiak.runtime.selected_rows import SelectedRows
@@ -153,7 +153,7 @@ class Captured(CapturedRun):
         self._open = [any(s in inside for s in symbols_of(stream.words)) for stream in self._streams]
         counts = [stream.words for stream, is_open in zip(self._streams, self._open) if is_open]
         traced = capture.finish([*results.outputs, *made, *counts], name)
-        self._copies = apart(capture, results.outputs, len(places))
+        self._copies = copy_shared_outputs(capture, results.outputs, len(places))
         records = self._differentiated(capture, traced, results, captured)
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(exchanged.before) if g is not None}

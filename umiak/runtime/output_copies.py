@@ -13,7 +13,7 @@ from umiak.ops.gradient import GivenGradient, WithGradient
 from umiak.runtime.capture import Capture
 
 
-def apart(capture: Capture, outputs: Sequence[Any], results: int) -> set[int]:
+def copy_shared_outputs(capture: Capture, outputs: Sequence[Any], results: int) -> set[int]:
     """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now;
     returns the indices of those.
 
