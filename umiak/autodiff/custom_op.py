@@ -142,7 +142,50 @@ class _Backward(BackwardCall):
             if self.ctx.materialize_grads:
                 full = [_zeros(m) if g is None else g for g, m in zip(full, self.metas, strict=True)]
             grads = full  # type: ignore[assignment]
-        return rules.pulled(self.definition, self.form, self.ctx, grads, self.packing)
+        gradients = rules.pulled(self.definition, self.form, self.ctx, grads, self.packing)
+        if current().grad_enabled and not is_tracing():
+            return _differentiable(self.definition, self.ctx, grads, gradients)
+        return gradients
+
+
+def _differentiable(definition: Definition, ctx: Any, grads: Sequence[Any], gradients: list[Any]) -> list[Any]:
+    """The gradients, recorded, where those without a history refuse to be differentiated if they are no constants."""
+    constants = [i for i, g in enumerate(gradients) if g is not None and g.stop_gradient and g.dtype.is_continuous]
+    if not constants:
+        return gradients
+    read = {id(x): x for x in (*grads, *_kept(ctx), *vars(ctx).values()) if isinstance(x, Tensor)}
+    sources = [x for x in read.values() if not x.stop_gradient and x.dtype.is_continuous]
+    if not sources:
+        return gradients
+    for i in constants:
+        gradients[i] = gradients[i].detach()
+    python_nodes.python_node(
+        definition.name, sources, [gradients[i] for i in constants], _Constants(definition, ctx, grads, len(sources))
+    )
+    return gradients
+
+
+def _kept(ctx: Any) -> list[Any]:
+    """Tensors that were saved, but those that were modified since: ``backward`` has not asked for these."""
+    found = []
+    for x in ctx.kept:
+        with suppress(RuntimeError):
+            found.append(x if x is None or isinstance(x, Tensor) else x.get())
+    return found
+
+
+class _Constants:
+    """The gradient function of gradients that ``backward`` has computed without a history."""
+
+    __slots__ = ("ctx", "definition", "grads", "sources")
+
+    def __init__(self, definition: Definition, ctx: Any, grads: Sequence[Any], sources: int) -> None:
+        self.definition, self.ctx, self.grads, self.sources = definition, ctx, grads, sources
+
+    def __call__(self, *given: Any) -> list[Any]:
+        if not rules.gives_constants(self.definition, self.ctx, _kept(self.ctx), self.grads):
+            rules.refuse_constants(self.definition.name, [g for g in given if g is not None])
+        return [None] * self.sources
 
 
 class _Like:

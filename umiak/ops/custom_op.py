@@ -217,6 +217,33 @@ def run_backward(
     return pulled(definition, form, ctx, grads, type(results))
 
 
+def gives_constants(definition: Definition, ctx: GradientContext, kept: Sequence[Any], grads: Sequence[Any]) -> bool:
+    """Return whether ``backward`` computes with tensors alone, so that what has no history there is a constant."""
+    assert definition.backward is not None
+    with Tracer(Scope()) as tracer:
+
+        def traced(x: Any) -> Any:
+            return tracer.input(Meta(tuple(x.shape), x.dtype)) if isinstance(x, Tensor) else x
+
+        own = GradientContext()
+        own.kept, own.needs_input_grad = tuple(map(traced, kept)), ctx.needs_input_grad
+        vars(own).update({name: traced(value) for name, value in vars(ctx).items()})
+        try:
+            definition.backward(own, *([traced(x) for x in g] if isinstance(g, list) else traced(g) for g in grads))
+        except UNTRACEABLE:
+            return False
+    return True
+
+
+def refuse_constants(name: str, given: Sequence[Tensor]) -> None:
+    """Refuse to differentiate gradients that have no history, where gradients other than 0 have come for them."""
+    if any(bool(F.any(F.ne(g, zeros(g)), tuple(range(g.ndim)))) for g in given):
+        raise RuntimeError(
+            f"[{name}] requires gradients that backward computes with tensors, to differentiate them again, got some "
+            "with stop_gradient=True. Detach them where they are constants, or compute them without NumPy."
+        )
+
+
 class CustomOp(Op):
     """A call of a user's operator: base of the classes that :func:`make` makes.
 
@@ -475,32 +502,33 @@ class CustomOp(Op):
     def _gradients(self, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float]) -> tuple:
         """``backward`` over data: what cannot be traced runs in this way. So do its gradients."""
         if len(self.given) == 2:
-            return self._pulled(2, operands, ints, floats)
-        with _recorded():
-            return self._pulled(len(self.given), [_leaf(x) for x in operands], ints, floats)
+            slopes = self._pulled(2, operands, ints, floats)
+        else:
+            with _recorded():
+                operands = [_leaf(x) for x in operands]
+                slopes = self._pulled(len(self.given), operands, ints, floats)
+        # Gradients of gradients are of all but the newest gradients, those of results of the operands alone.
+        before = operands[: self.tensors if len(self.given) == 2 else len(operands) - sum(self.given[-1])]
+        xs = [x for x in before if x.dtype.is_continuous]
+        return tuple(zeros(x) if g is None else g for x, g in zip(xs, slopes, strict=True))
 
-    def _pulled(self, depth: int, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float]) -> tuple:
+    def _pulled(self, depth: int, operands: Sequence[Tensor], ints: Sequence[int], floats: Sequence[float]) -> list:
+        """Gradients of operands that can have one, None where there is none."""
         if depth == 2:
             xs, rest = operands[: self.tensors], operands[self.tensors :]
             kind, present = self.given[:2]
             ys, present_grads = rest[: len(present)], iter(rest[len(present) :])
             grads = [next(present_grads) if there else None for there in present]
             outputs = run_backward(self.definition, self.form, self.arguments(xs, ints, floats), _as(kind, ys), grads)
-            return tuple(
-                zeros(x) if g is None else g for x, g in zip(xs, outputs, strict=True) if x.dtype.is_continuous
-            )
+            return [g for x, g in zip(xs, outputs, strict=True) if x.dtype.is_continuous]
         present = self.given[depth - 1]
         before, given = operands[: len(operands) - sum(present)], operands[len(operands) - sum(present) :]
         results = [y for y, there in zip(self._pulled(depth - 1, before, ints, floats), present, strict=True) if there]
-        pairs = [(y, g) for y, g in zip(results, given, strict=True) if not y.stop_gradient]
-        if not pairs and any(bool(F.any(F.ne(g, zeros(g)), tuple(range(g.ndim)))) for g in given):
-            self.fail(
-                RuntimeError, "gradients that backward computes with tensors, to differentiate them again",
-                "some with stop_gradient=True", "Detach them where they are constants, or compute them without NumPy.",
-            )  # fmt: skip
+        pairs = [(y, g) for y, g in zip(results, given, strict=True) if y is not None]
+        refuse_constants(self.name, [g for y, g in pairs if y.stop_gradient])
+        pairs = [(y, g) for y, g in pairs if not y.stop_gradient]
         xs = [x for x in before if x.dtype.is_continuous]
-        slopes = GRADIENTS([y for y, _ in pairs], xs, [g for _, g in pairs]) if pairs else [None] * len(xs)
-        return tuple(zeros(x) if g is None else g for x, g in zip(xs, slopes, strict=True))
+        return list(GRADIENTS([y for y, _ in pairs], xs, [g for _, g in pairs])) if pairs else [None] * len(xs)
 
     # --- rules
 
