@@ -167,11 +167,11 @@ def _differentiable(definition: Definition, ctx: Any, grads: Sequence[Any], grad
 
 def _kept(ctx: Any) -> list[Any]:
     """Tensors that were saved, but those that were modified since: ``backward`` has not asked for these."""
-    found = []
+    tensors = []
     for x in ctx.kept:
         with suppress(RuntimeError):
-            found.append(x if x is None or isinstance(x, Tensor) else x.get())
-    return found
+            tensors.append(x if x is None or isinstance(x, Tensor) else x.get())
+    return tensors
 
 
 class _Constants:
