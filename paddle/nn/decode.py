@@ -10,7 +10,7 @@ from paddle.nn.functional.rnn import gather_tree, swapped
 from paddle.tensor._args import create_on
 from umiak import ops
 from umiak.core import dtype as dt
-from umiak.core.context import place_guard
+from umiak.core.context import capture_of, place_guard
 from umiak.core.tensor import Tensor
 from umiak.util import pytree
 from umiak.util.errors import op_error
@@ -247,6 +247,9 @@ def dynamic_decode(
 ) -> Any:
     """Call ``decoder.step`` until all sequences have finished.
 
+    In static programs, saved models and functions that are captured as one graph the steps are a loop on data: states
+    and inputs keep their dtypes from step to step there.
+
     Args:
         decoder: a :class:`BeamSearchDecoder`, or anything with ``initialize``, ``step``, ``finalize`` and
             ``tracks_own_finished``.
@@ -263,7 +266,7 @@ def dynamic_decode(
         Outputs and last states, as ``finalize`` makes them, and int64 lengths if asked for.
 
     Raises:
-        TypeError: in a captured function, because whether to go on depends on data.
+        TypeError: in a program, steps that leave other structures than the first.
         ValueError: all sequences have finished before the first step, or there is none.
 
     Example:
@@ -277,30 +280,93 @@ def dynamic_decode(
     """
     inputs, states, finished = decoder.initialize(inits)
     lengths = create_on(finished.place, ops.full, 0, dt.int64, tuple(finished.shape))
-    steps: list[Any] = []
-    while not bool(finished.numpy().all()):
-        time = create_on(finished.place, ops.full, len(steps), dt.int64, (1,))
-        outputs, new, inputs, ended = decoder.step(time, inputs, states, **kwargs)
-        if decoder.tracks_own_finished:
-            lengths = getattr(new, "lengths", lengths)
-        else:
-            ended = ops.logical_or(ended, finished)
-            lengths = ops.add(lengths, ops.cast(ops.logical_not(finished), dtype=dt.int64))
-            if impute_finished:
-                held = finished
-                new = pytree.map(lambda old, x, held=held: ops.where(_beside(held, x), old, x), states, new)
-        states, finished = new, ended
-        steps.append(outputs)
-        if max_step_num is not None and len(steps) > max_step_num:
-            break
-    if not steps:
-        required = "sequences of which one at least has not finished at the start"
-        raise op_error(ValueError, "dynamic_decode", required, f"finished of shape {list(finished.shape)}")
-    stacked = pytree.map(lambda *xs: ops.stack(xs, axis=0), *steps)
+    now = _Search(inputs, states, finished, lengths)
+
+    def step(time: Tensor, now: _Search) -> tuple[Any, _Search]:
+        return _step(decoder, time, now, impute_finished, kwargs)
+
+    tracer = capture_of()
+    in_one_program = tracer is not None and tracer.one_program
+    stacked, now = (_recorded if in_one_program else _steps)(step, now, max_step_num)
+    states, lengths = now.states, now.lengths
     result, states = decoder.finalize(stacked, states, lengths)
     if not output_time_major:
         result = pytree.map(swapped, result)
     return (result, states, lengths) if return_length else (result, states)
+
+
+class _Search(NamedTuple):
+    """What one step leaves to the next."""
+
+    inputs: Any
+    states: Any
+    finished: Tensor
+    lengths: Tensor
+
+
+_Stepping = Callable[[Tensor, _Search], "tuple[Any, _Search]"]
+_UNFINISHED = "sequences of which one at least has not finished at the start"
+
+
+def _step(
+    decoder: Any, time: Tensor, now: _Search, impute_finished: bool, kwargs: dict[str, Any]
+) -> tuple[Any, _Search]:
+    """The outputs of a step, and what it leaves."""
+    outputs, states, inputs, finished = decoder.step(time, now.inputs, now.states, **kwargs)
+    if decoder.tracks_own_finished:
+        return outputs, _Search(inputs, states, finished, getattr(states, "lengths", now.lengths))
+    lengths = ops.add(now.lengths, ops.cast(ops.logical_not(now.finished), dtype=dt.int64))
+    if impute_finished:
+        states = pytree.map(lambda old, x: ops.where(_beside(now.finished, x), old, x), now.states, states)
+    return outputs, _Search(inputs, states, ops.logical_or(finished, now.finished), lengths)
+
+
+def _steps(step: _Stepping, now: _Search, most: int | None) -> tuple[Any, _Search]:
+    """All steps one by one: their outputs, stacked, and what the last one leaves."""
+    steps: list[Any] = []
+    while not bool(now.finished.numpy().all()):
+        outputs, now = step(create_on(now.finished.place, ops.full, len(steps), dt.int64, (1,)), now)
+        steps.append(outputs)
+        if most is not None and len(steps) > most:
+            break
+    if not steps:
+        raise op_error(ValueError, "dynamic_decode", _UNFINISHED, f"finished of shape {list(now.finished.shape)}")
+    return pytree.map(lambda *xs: ops.stack(xs, axis=0), *steps), now
+
+
+def _recorded(step: _Stepping, now: _Search, most: int | None) -> tuple[Any, _Search]:
+    """The same as operations: the first step, whose outputs say what there is to stack, and a loop of the others."""
+    from umiak.runtime import regions  # with all that captures functions
+
+    def all_finished(now: _Search) -> Tensor:
+        return ops.all(now.finished, axes=tuple(range(now.finished.ndim)))
+
+    place = now.finished.place
+    message = f"[dynamic_decode] requires {_UNFINISHED}, got all finished"
+    ops.require(ops.logical_not(all_finished(now)), kind="ValueError", args=(message,))
+    outputs, now = step(create_on(place, ops.full, 0, dt.int64, (1,)), now)
+    stacked = pytree.map(lambda x: ops.unsqueeze(x, axes=(0,)), outputs)
+    if most is not None and most < 1:
+        return stacked, now
+    first, structure = pytree.flatten((create_on(place, ops.full, 1, dt.int64, (1,)), now, stacked))
+
+    def goes_on(xs: list[Any]) -> Tensor:
+        time, now, _ = structure.unflatten(xs)
+        more = ops.logical_not(all_finished(now))
+        return more if most is None else ops.logical_and(more, ops.le(ops.reshape(time, shape=()), most))
+
+    def body(xs: list[Any]) -> list[Any]:
+        time, now, before = structure.unflatten(xs)
+        outputs, now = step(time, now)
+        joined = pytree.map(lambda all_, x: ops.concat([all_, ops.unsqueeze(x, axes=(0,))], axis=0), before, outputs)
+        leaves, form = pytree.flatten((ops.add(time, 1), now, joined))
+        if form != structure:
+            required = f"steps that leave inputs, states and outputs of one structure ({structure})"
+            raise op_error(TypeError, "dynamic_decode", required, form)
+        return leaves
+
+    _, now, stacked = structure.unflatten(regions.while_loop(goes_on, body, first))
+    return stacked, now
 
 
 def _beside(mask: Tensor, x: Tensor) -> Tensor:

@@ -183,3 +183,16 @@ def test_masks_on_diagonals_are_numbers(tmp_path):
     module = saved(lambda x: paddle.diag(x, 1, padding_value=2.0), tmp_path, [3])
     types = [o.results[0].type.dtype for o in module.block.operations if o.name == "pd_op.diag_embed"]
     assert types == ["float32", "int32"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "taken"), [("bool", "int32"), ("int8", "int32"), ("float16", "float32"), ("int64", "int64")]
+)
+def test_elements_are_taken_in_dtypes_that_there_are_kernels_for(dtype, taken, tmp_path):
+    def f(x):
+        index = paddle.argsort(x, axis=1)
+        return paddle.take_along_axis(x.astype(dtype), index, 1).astype("float32")
+
+    module = saved(f, tmp_path, [None, 3])
+    (o,) = (o for o in module.block.operations if o.name == "pd_op.take_along_axis")
+    assert o.results[0].type.dtype == taken

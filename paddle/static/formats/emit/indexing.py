@@ -22,6 +22,8 @@ from paddle.static.formats.emit.emitter import (
 from umiak import ops as F
 from umiak.ir import program as ir
 
+# What elements are cast to before PaddlePaddle takes them along an axis: it has no kernels for these.
+_TAKEN_AS = {"bool": "int32", "int8": "int32", "float16": "float32", "bfloat16": "float32"}
 _MODES = {"set": "assign", "add": "add", "mul": "mul", "min": "amin", "max": "amax"}
 
 
@@ -55,7 +57,10 @@ def take(e: Emitter, o: ir.Operation) -> Result:
 @emits(F.TakeAlong)
 def take_along(e: Emitter, o: ir.Operation) -> Result:
     x, index = o.operands
-    return e.one("take_along_axis", [e.of(x), _int64(e, index)], e.type(o), axis=i32(o.op.axis))
+    kind = e.type(o)
+    wide = kind._replace(dtype=_TAKEN_AS.get(kind.dtype, kind.dtype))
+    given = [e.cast(e.of(x), wide.dtype), _int64(e, index)]
+    return e.cast(e.one("take_along_axis", given, wide, axis=i32(o.op.axis)), kind.dtype)
 
 
 @emits(F.GatherNd)
