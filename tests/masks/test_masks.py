@@ -71,7 +71,10 @@ def test_the_worked_example():
     assert columns(masks.prefix(10, 5))[1] == [0, 0, 0, 0, 0, 5, 6, 7, 8, 9]
 
 
-@pytest.mark.parametrize(("causal", "columns"), [(True, 1), (True, 2), (False, 2), (False, 4)])
+FORMS = [(True, 1), (True, 2), (False, 2), (False, 4)]
+
+
+@pytest.mark.parametrize(("causal", "columns"), FORMS)
 @pytest.mark.parametrize(("queries", "keys"), [(7, 6), (6, 7), (1, 5), (5, 1)])
 def test_any_mask_goes_to_a_dense_one_and_back(rng, causal, columns, queries, keys):
     for _ in range(50):
@@ -81,16 +84,19 @@ def test_any_mask_goes_to_a_dense_one_and_back(rng, causal, columns, queries, ke
         np.testing.assert_array_equal(again.visible(), mask.visible())
 
 
-def test_tiles_are_exact_also_at_ragged_ends(rng):
+@pytest.mark.parametrize(("causal", "columns"), FORMS)
+def test_tiles_are_exact_also_at_ragged_ends(rng, causal, columns):
+    """Of unequal lengths, and of indices outside of the queries, too; so is the density."""
     for _ in range(30):
-        queries, keys, rows, columns = rng.integers(1, 20, 4)
-        indices = rng.integers(0, queries + 1, (1, 2, keys, 4)).astype(np.int32)
-        mask = ColumnMask(indices, False, int(queries))
-        seen, tiles = mask.visible(), mask.tiles(int(rows), int(columns))
+        queries, keys, height, width = rng.integers(1, 20, 4)
+        indices = rng.integers(-3, queries + 4, (1, 2, keys, columns)).astype(np.int32)
+        mask = ColumnMask(indices, causal, int(queries))
+        seen, tiles = mask.visible(), mask.tiles(int(height), int(width))
         for (b, h, i, k), kind in np.ndenumerate(tiles):
-            part = seen[b, h, i * rows : (i + 1) * rows, k * columns : (k + 1) * columns]
+            part = seen[b, h, i * height : (i + 1) * height, k * width : (k + 1) * width]
             assert kind == (Tile.FULL if part.all() else Tile.PARTIAL if part.any() else Tile.SKIP)
-        assert mask.tile_density(int(rows), int(columns)) == pytest.approx((tiles != Tile.SKIP).mean())
+        assert mask.tile_density(int(height), int(width)) == pytest.approx((tiles != Tile.SKIP).mean())
+        assert mask.density() == pytest.approx(seen.mean())
 
 
 @pytest.mark.parametrize(("queries", "keys"), [(0, 3), (3, 0), (0, 0)])
