@@ -366,6 +366,14 @@ def test_attributes_of_all_types(ops):
         ops.test_attributes(x, True, 2, 0.5, 0, "", [], [], [])
 
 
+def test_attributes_may_be_numbers_of_numpy(ops):
+    integers, floats = [np.int8(1), 2], [np.float32(0.25), np.float64(1.5)]
+    numbers = np.bool_(True), np.int64(2), np.float32(0.5), np.int32(7), "abc", integers, floats, [np.uint8(9)], []
+    for gradient in (False, True):
+        x = paddle.to_tensor([1.0], stop_gradient=not gradient)
+        assert float(ops.test_attributes(x, *numbers)) == 1 + 1 + 2 + 0.5 + 7 + 3 + 3 + 1.75 + 9
+
+
 def test_results_of_other_shapes_and_dtypes(ops, rng):
     x = leaf(rng, 4, 3)
     head, sizes = ops.test_ends(x, count=2)

@@ -22,7 +22,7 @@ from umiak.ir.meta import Meta
 from umiak.ir.tracer import DataUnknown
 from umiak.ops import custom_op as rules
 from umiak.ops._common import zeros
-from umiak.ops.arguments import TENSOR, Parts, is_flat, sorter, taken_apart
+from umiak.ops.arguments import TENSOR, Parts, is_flat, put_together, sorter, taken_apart
 from umiak.ops.custom_op import CALL, CONSTANT, NODE, OPEN, CustomOp, Definition, SizesOpen, listed
 from umiak.ops.schema import shown_kind
 
@@ -36,6 +36,8 @@ class Operator(OperatorCall):
         """A call with the values of all arguments, whatever they are."""
         definition = self.definition
         parts = taken_apart(args, self._refusal)
+        if parts.scalars:  # functions in C++ take those of Python
+            args = tuple(put_together(parts.form, parts.tensors, parts.ints, parts.floats))
         if not definition.is_node or (definition.is_open and not is_tracing()):
             return _inlined(definition, args, parts)
         tensors, numbers = tuple(parts.tensors), (tuple(parts.ints), tuple(parts.floats))

@@ -22,11 +22,12 @@ TENSOR, INT, FLOAT, COMPLEX, FIXED, PLACE, LIST, TUPLE = "xifc=@[("
 
 
 class Parts:
-    """The form of a call, and its tensors, ints and floats."""
+    """The form of a call, and its tensors, ints and floats. ``scalars``: numbers of NumPy were among the arguments."""
 
-    __slots__ = ("floats", "form", "ints", "tensors")
+    __slots__ = ("floats", "form", "ints", "scalars", "tensors")
 
     def __init__(self) -> None:
+        self.scalars = False
         self.form: tuple = ()
         self.tensors: list[Any] = []
         self.ints: list[Any] = []
@@ -52,6 +53,7 @@ def _entry(parts: Parts, x: Any, refuse: Callable[[Any], Exception]) -> Any:
         (parts.ints if x.kind == "int" else parts.floats).append(x)
         return INT if x.kind == "int" else FLOAT
     if isinstance(x, np.generic):
+        parts.scalars = True
         return _entry(parts, x.item(), refuse) if isinstance(x, (np.number, np.bool_)) else _refused(x, refuse)
     if isinstance(x, int):
         parts.ints.append(int(x))
