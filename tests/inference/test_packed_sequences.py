@@ -13,52 +13,22 @@ import paddle
 from paddle import inference
 from paddle.inference.serve.application import Limits, Model, takes_batches
 from paddle.static.formats.legacy import program as legacy
+from tests.support.older_models import Recorded
 
-RECORDED = np.load(Path(__file__).parents[1] / "data/sequence_programs.npz")
-NAMES = sorted({key.partition("/")[0] for key in RECORDED.files})
+RECORDED = Recorded("sequence_programs")
+arrays, offsets, predictor = RECORDED.arrays, RECORDED.offsets, RECORDED.predictor
 
 # A result of one row for each sequence, which still has the offsets of the items in PaddlePaddle.
-_NOT_OF_ROWS = "fused_over_sequences", 4
+_NOT_OF_ROWS = {"fused_over_sequences": frozenset({4})}
 
 
-def arrays(begin: str) -> dict[str, np.ndarray]:
-    """Arrays by what their names end with."""
-    return {k[len(begin) + 1 :]: RECORDED[k] for k in RECORDED.files if k.startswith(f"{begin}/")}
-
-
-def offsets(name: str, of: str) -> list[list[int]]:
-    return [level.tolist() for _, level in sorted(arrays(f"{name}/{of}").items())]
-
-
-def predictor(folder: Path, name: str) -> Any:
-    (folder / "m.pdmodel").write_bytes(RECORDED[f"{name}/program"].tobytes())
-    values = RECORDED[f"{name}/values"].tobytes()
-    if values:
-        (folder / "m.pdiparams").write_bytes(values)
-    config = inference.Config(str(folder / "m.pdmodel"), str(folder / "m.pdiparams") if values else "")
-    made = inference.create_predictor(config)
-    for key, x in arrays(f"{name}/in").items():
-        handle = made.get_input_handle(key)
-        handle.copy_from_cpu(x)
-        handle.set_lod(offsets(name, f"lod/{key}"))
-    return made
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", RECORDED.names)
 def test_a_program(tmp_path: Path, name: str) -> None:
     made = predictor(tmp_path, name)
     assert sorted(made.get_input_names()) == sorted(arrays(f"{name}/in"))
-    assert len(made.get_output_names()) == len(arrays(f"{name}/out"))
     for _ in range(2):
         made.run()
-        for i, output in enumerate(made.get_output_names()):
-            handle = made.get_output_handle(output)
-            y, z = handle.copy_to_cpu(), RECORDED[f"{name}/out/{i}"]
-            assert y.shape == z.shape
-            assert y.dtype == z.dtype
-            np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-5)
-            if (name, i) != _NOT_OF_ROWS:
-                assert handle.lod() == offsets(name, f"outlod/{i}"), output
+        RECORDED.check(name, made, _NOT_OF_ROWS.get(name, frozenset()))
 
 
 def test_offsets_that_are_none(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ given. Those of an input ``x`` are inputs of the module, ``x@LOD@0``, where some
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle.static.formats.graph import DATA, Attribute, Operation, Result, TensorType, offsets_name
@@ -20,10 +22,15 @@ OFFSETS = TensorType("int64", (-1,))
 
 _BY_ROW = frozenset(
     """
-    assign cast concat dropout elementwise_add elementwise_div elementwise_mul elementwise_sub fc lookup_table
-    lookup_table_v2 mul relu scale sigmoid softmax tanh
+    assign brelu cast concat cumsum dropout elementwise_add elementwise_div elementwise_max elementwise_min
+    elementwise_mul elementwise_pow elementwise_sub elu equal exp fc fill_any_like fill_zeros_like floor gelu
+    hard_sigmoid hard_swish label_smooth layer_norm leaky_relu less_than log log_softmax logical_not lookup_table
+    lookup_table_v2 mul pow reciprocal relu relu6 round rsqrt scale sigmoid sign softmax softplus softsign sqrt square
+    stanh sum swish tanh top_k top_k_v2
 """.split()
 )
+
+_MAIN = "X", "Ids", "Input"  # slots of the operand that rows of a result belong to
 
 
 class _Fed(NamedTuple):
@@ -40,7 +47,8 @@ class Packed:
     def __init__(self, translator: Translator) -> None:
         self._translator = translator
         self._outermost = translator.block
-        self._known: dict[int, tuple[int, ...] | _Fed] = {}
+        self._known: dict[int, tuple[int, ...] | _Fed | None] = {}  # None: of other levels on other ways
+        self._unwritten: set[int] = set()  # lists of tensors that nothing was written to
         self._made: dict[str, tuple[int, ...]] = {}  # of inputs
 
     def feed(self, n: int, name: str, depth: int) -> None:
@@ -58,18 +66,73 @@ class Packed:
         """The names of inputs that may have sequences."""
         return frozenset(found.name for found in self._known.values() if isinstance(found, _Fed))
 
+    def mix(self, n: int) -> None:
+        """Say that a value has sequences of other levels where a program went another way: nobody may read them."""
+        self._known[n] = None
+
+    def spread(self, numbers: Sequence[int], offsets: Sequence[int], levels: Sequence[tuple[int, ...] | None]) -> None:
+        """Give values offsets, to each as many as its ``levels`` have; None as `mix`."""
+        left = iter(offsets)
+        for n, of in zip(numbers, levels, strict=True):
+            if of is None:
+                self.mix(n)
+            else:
+                self.give(n, *itertools.islice(left, len(of)))
+
     def has(self, n: int) -> bool:
         """Has a value sequences?"""
-        return bool(self._known.get(n))
+        return self._known.get(n, ()) != ()
+
+    def carried(self, n: int) -> tuple[int, ...] | None:
+        """Offsets of a value that goes around a loop or out of a branch; None where these differ on other ways."""
+        return None if self._known.get(n, ()) is None else self.of(n)
+
+    # Lists of tensors have a list of offsets for each level of their elements.
+
+    def unwritten(self, n: int) -> bool:
+        """Is it a list that nothing was written to, whose elements may come to have any levels?"""
+        return n in self._unwritten
+
+    def begin(self, n: int) -> None:
+        """Say that a value is a list that nothing was written to."""
+        self._unwritten.add(n)
+
+    def empty_lists(self, count: int) -> tuple[int, ...]:
+        """Lists for so many levels of elements."""
+        t, dtype = self._translator, Attribute("dtype", OFFSETS.dtype)
+        return tuple(t.emit("pd_op.create_array", [], {"dtype": dtype}, [(OFFSETS,)])[0] for _ in range(count))
+
+    def written(self, before: int, x: int, i: int, made: int) -> None:
+        """Give a list the offsets of what was written to it, beside those of the list before."""
+        levels, of_list = self.carried(x), self.carried(before)
+        if levels and of_list == () and self.unwritten(before):
+            of_list = self.empty_lists(len(levels))
+        if levels is None or of_list is None or len(levels) != len(of_list):
+            self.mix(made)
+            return
+        t = self._translator
+        pairs = zip(of_list, levels, strict=True)
+        self.give(made, *(t.emit("pd_op.array_write_", [a, y, i], {}, [(OFFSETS,)])[0] for a, y in pairs))
+
+    def read(self, of: int, i: int, made: int) -> None:
+        """Give an element of a list its offsets."""
+        levels = self.carried(of)
+        if levels is None:
+            self.mix(made)
+            return
+        t = self._translator
+        self.give(made, *(t.emit("pd_op.array_read", [a, i], {}, [OFFSETS])[0] for a in levels))
 
     def made(self, n: int) -> tuple[int, ...]:
         """Offsets of a value as far as the module has them."""
         found = self._known.get(n, ())
-        return self._made.get(found.name, ()) if isinstance(found, _Fed) else found
+        return self._made.get(found.name, ()) if isinstance(found, _Fed) else found or ()
 
     def of(self, n: int) -> tuple[int, ...]:
         """Offsets of a value: the numbers of theirs."""
         found = self._known.get(n, ())
+        if found is None:
+            raise FormatError("sequences of as many levels are required on each way that a program may go, got others")
         if not isinstance(found, _Fed):
             return found
         if found.name not in self._made:
@@ -93,15 +156,24 @@ class Packed:
         file declares as sequences, and of some operators all, since it does not where data decide about the operand.
         """
         t = self._translator
-        numbers = [t.values.get(n) for names in o.inputs.values() for n in names]
-        first = next((n for n in numbers if isinstance(n, int) and self.has(n)), None)
+        first = next((n for names in o.inputs.values() for n in self._tensors(names) if self.has(n)), None)
         if first is None:
             return
+        main = next((n for slot in _MAIN for n in self._tensors(o.inputs.get(slot, ())[:1])), first)
         for name in (n for names in o.outputs.values() for n in names):
             n, v = t.values.get(name), t.variable(name)
-            declared = v is not None and v.levels > 0
-            if isinstance(n, int) and n not in self._known and (declared or o.type in _BY_ROW):
+            if not isinstance(n, int) or n in self._known:
+                continue
+            if v is not None and v.levels > 0:
                 self.share(first, n)
+            elif o.type in _BY_ROW:
+                self.share(main, n)
+
+    def _tensors(self, names: Sequence[str]) -> list[int]:
+        """The values of variables that are tensors."""
+        t = self._translator
+        found = [t.values.get(n) for n in names]
+        return [n for n in found if isinstance(n, int) and isinstance(t.type(n), TensorType | None)]
 
     def _inputs(self, fed: _Fed) -> tuple[int, ...]:
         """Offsets of an input as inputs of the module, which have to fit what they divide."""

@@ -168,6 +168,18 @@ class Translator:
         return _Region(self, number, values, arguments)
 
     @contextmanager
+    def inlined(self, number: int, values: Mapping[str, Any]) -> Iterator[None]:
+        """Translate a sub-block into the current one; names stand for ``values``, and for its own within."""
+        outside, self.values = self.values, dict(values)
+        self.scope.append(self.program.blocks[number])
+        try:
+            self.operators(self.program.blocks[number].operators)
+            yield
+        finally:
+            self.scope.pop()
+            self.values = outside
+
+    @contextmanager
     def inner(self) -> Iterator[Block]:
         """A block of no operators."""
         outside, self.block = self.block, Block()
@@ -242,9 +254,9 @@ class Translator:
     def define(self, o: Operator, slot: str, n: int) -> None:
         """Let the variable of a slot stand for a value; nothing where it has none."""
         for name in _names(o.outputs.get(slot)):
-            self._stand(name, n)
+            self.stand(name, n)
 
-    def _stand(self, name: str, n: int) -> None:
+    def stand(self, name: str, n: int) -> None:
         """Let a variable stand for a value, through which gradients flow as the file says of the variable.
 
         What a loop or branch writes to was declared before, by what it holds there: its flag says nothing of writes.
@@ -371,7 +383,7 @@ class Translator:
             return
         parts = self.emit(SPLIT, [n], {}, [self.variable_type(x) for x in names])
         for name, part in zip(names, parts, strict=True):
-            self._stand(name, part)
+            self.stand(name, part)
 
     def _operand(self, o: Operator, operand: Operand) -> int | None:
         for source in operand.sources:
@@ -433,8 +445,13 @@ class _Region:
         self.values = dict(values)
         self.block = Block()
         for name, type in arguments.items():
-            self.values[name] = n = t.new(type)
-            self.block.arguments.append(Result(n, type))
+            self.values[name] = self.argument(type)
+
+    def argument(self, type: ValueType) -> int:
+        """Another argument, without a name."""
+        n = self.translator.new(type)
+        self.block.arguments.append(Result(n, type))
+        return n
 
     def __enter__(self) -> _Region:
         t = self.translator

@@ -4,6 +4,7 @@
 from paddle.static.formats.operators import (
     activations,
     attention,
+    beams,
     buffers,
     convolution,
     creation,
@@ -22,7 +23,9 @@ from paddle.static.formats.operators import (
     reductions,
     search,
     sequence_cells,
+    sequence_ranks,
     sequences,
     serving,
     signals,
+    steps,
 )

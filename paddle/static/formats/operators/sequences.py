@@ -29,7 +29,7 @@ def lengths_of(offsets: Tensor) -> Tensor:
 
 def owners_of(offsets: Tensor, x: Tensor) -> Tensor:
     """Of each row of ``x`` the number of its sequence."""
-    return paddle.searchsorted(offsets[1:], _rows(x), right=True)
+    return paddle.searchsorted(offsets[1:], rows_of(x), right=True)
 
 
 def offsets_of(lengths: Tensor) -> Tensor:
@@ -37,7 +37,8 @@ def offsets_of(lengths: Tensor) -> Tensor:
     return paddle.concat([paddle.zeros([1], _INT), paddle.cumsum(lengths.reshape([-1]).astype(_INT))])
 
 
-def _rows(x: Tensor) -> Tensor:
+def rows_of(x: Tensor) -> Tensor:
+    """The numbers of all rows."""
     return paddle.arange(0, x.shape[0], 1, _INT)
 
 
@@ -57,7 +58,7 @@ def _sums(x: Tensor, offsets: Tensor, owners: Tensor) -> Tensor:
 
 
 def _most(x: Tensor, offsets: Tensor, owners: Tensor) -> Tensor:
-    return paddle.geometric.send_u_recv(x, _rows(x), owners, "max", out_size=count_of(offsets))
+    return paddle.geometric.send_u_recv(x, rows_of(x), owners, "max", out_size=count_of(offsets))
 
 
 def _require(fits: Tensor, op_name: str, required: str) -> None:
@@ -122,7 +123,7 @@ def sequence_softmax(x: Tensor, offsets: Tensor) -> Any:
 
 def _neighbour(x: Tensor, offsets: Tensor, owners: Tensor, distance: int) -> tuple[Tensor, Tensor]:
     """Of each row the one that far behind it in its sequence, and whether there is one."""
-    places = _rows(x) + distance
+    places = rows_of(x) + distance
     inside = (places >= paddle.gather(offsets[:-1], owners)) & (places < paddle.gather(offsets[1:], owners))
     return _within(x, places), _column(inside, x)
 
@@ -159,7 +160,7 @@ def sequence_enumerate(x: Tensor, offsets: Tensor, *, win_size: int, pad_value: 
 def sequence_reverse(x: Tensor, offsets: Tensor) -> Any:
     owners = owners_of(offsets, x)
     both = paddle.gather(offsets[:-1], owners) + paddle.gather(offsets[1:], owners)
-    return paddle.gather(x, both - 1 - _rows(x))
+    return paddle.gather(x, both - 1 - rows_of(x))
 
 
 @operator("sequence_repeat")
@@ -185,7 +186,7 @@ def _picked(x: Tensor, starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]
     """Parts of the rows as new sequences, and their offsets."""
     offsets = offsets_of(lengths)
     shifts = paddle.repeat_interleave(starts - offsets[:-1], lengths, 0)
-    return paddle.gather(x, shifts + _rows(shifts)), offsets
+    return paddle.gather(x, shifts + rows_of(shifts)), offsets
 
 
 @operator("sequence_slice")
@@ -203,7 +204,7 @@ def sequence_concat(xs: Tensors, offsets: Tensors) -> Any:
     before = together[:-1]
     places = []
     for x, own in zip(xs, offsets, strict=True):
-        places.append(_rows(x) + paddle.gather(before - own[:-1], owners_of(own, x)))
+        places.append(rows_of(x) + paddle.gather(before - own[:-1], owners_of(own, x)))
         before = before + lengths_of(own)
     return paddle.gather(paddle.concat(xs), paddle.argsort(paddle.concat(places))), together
 
@@ -278,7 +279,7 @@ def sequence_unpad(x: Tensor, length: Tensor) -> Any:
 def sequence_crf_decoding(emission: Tensor, offsets: Tensor, transition: Tensor, label: Tensor | None = None) -> Any:
     path = labels.crf_decoding(padded(emission, offsets), transition, None, lengths_of(offsets))
     owners = owners_of(offsets, emission)
-    steps = _rows(emission) - paddle.gather(offsets[:-1], owners)
+    steps = rows_of(emission) - paddle.gather(offsets[:-1], owners)
     found = paddle.gather(path.reshape([-1]), owners * path.shape[1] + steps).reshape([-1, 1])
     return found if label is None else paddle.equal(found, label.reshape([-1, 1]).astype(found.dtype)).astype(_INT)
 

@@ -1,12 +1,14 @@
-"""Feeds and fetches, branches, loops, and lists of tensors."""
+"""Feeds and fetches, branches, and loops."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle.static.formats.graph import FETCH, Attribute, Block, TensorType, ValueType
-from paddle.static.formats.legacy.program import ARRAY, Operator
+from paddle.static.formats.legacy.operators.lists import begin_lists
+from paddle.static.formats.legacy.packed import OFFSETS
+from paddle.static.formats.legacy.program import Operator
 from paddle.static.formats.legacy.table import rows, rule
 from umiak.ir.serialise import FormatError
 
@@ -27,8 +29,6 @@ c_identity: assign(X) -> Out
 print: print(In; first_n message summarize print_tensor_name print_tensor_type print_tensor_shape print_tensor_layout
     print_tensor_lod print_phase is_forward) -> Out
 assert: assert(Cond, Data*; summarize~-1) -> _
-read_from_array: array_read(X, I) -> Out
-tensor_array_to_tensor: array_to_tensor(X; axis~0 use_stack~False) -> Out OutIndex
 """)
 
 
@@ -50,37 +50,6 @@ def _share_buffer(t: Translator, o: Operator) -> None:
         t.values[y] = t.value(x)
 
 
-@rule("lod_array_length")
-def _array_length(t: Translator, o: Operator) -> None:
-    """One element, where today's operator gives none."""
-    t.finish(o, "Out", t.call("reshape", t.call("array_length", t.input(o, "X")), t.integers([1])))
-
-
-@rule("write_to_array")
-def _write_to_array(t: Translator, o: Operator) -> None:
-    name = o.into("Out")
-    x = t.input(o, "X")
-    array = t.values.get(name)
-    if array is None:
-        array = _empty_array(t, name, t.type(x))
-    (made,) = t.emit("pd_op.array_write_", [array, x, t.input(o, "I")], {}, [t.variable_type(name)])
-    t.define(o, "Out", made)
-
-
-def _empty_array(t: Translator, name: str, elements: ValueType) -> int:
-    """The value of a variable of a list of tensors before anything is written to it."""
-    dtype = Attribute("dtype", elements.dtype if isinstance(elements, TensorType) else "float32")
-    return t.emit("pd_op.create_array", [], {"dtype": dtype}, [t.variable_type(name)])[0]
-
-
-def _begin_arrays(t: Translator, names: list[str]) -> None:
-    """Lists that a block writes first: no operator makes them, but the variable is there."""
-    for name in names:
-        variable = t.variable(name)
-        if name not in t.values and variable is not None and variable.kind == ARRAY:
-            t.values[name] = _empty_array(t, name, variable.type)
-
-
 # --- branches
 
 
@@ -94,11 +63,11 @@ class _Branch:
     block: int
     before: dict[str, Any]  # values where it stood
 
-    def translate(self, t: Translator, names: list[str]) -> Block:
+    def translate(self, t: Translator, names: list[str]) -> _Way:
         """The block, which gives these variables."""
         with t.region(self.block, self.before, {}) as region:
-            t.give([t.value(n) for n in names])
-        return region.block
+            levels = _given(t, [t.value(n) for n in names])
+        return _Way(region.block, levels)
 
     def settle(self, t: Translator, name: str) -> int:
         """A variable of the block that is read without an alternative: zeros, if the block was not run."""
@@ -110,20 +79,45 @@ class _Branch:
         return made
 
 
-def _if(t: Translator, condition: int, types: list[ValueType], then: Block, other: Block) -> list[int]:
-    return t.emit(IF, [condition], {}, types, [then, other])
+class _Way(NamedTuple):
+    """One way of a branch: offsets of the values that it gives, None where they have them on some ways alone."""
+
+    block: Block
+    levels: list[tuple[int, ...] | None]
 
 
-def _zeros(t: Translator, type: TensorType) -> Block:
+def _given(t: Translator, numbers: list[int]) -> list[tuple[int, ...] | None]:
+    """End the current block with values; return their offsets."""
+    levels = [t.packed.carried(n) for n in numbers]
+    t.give(numbers)
+    return levels
+
+
+def _if(t: Translator, condition: int, types: list[ValueType], then: _Way, other: _Way) -> list[int]:
+    """A branch. Values that have as many levels of sequences on both ways have them behind it."""
+    count = len(types)
+    pairs = zip(then.levels, other.levels, strict=True)
+    agreed = [x if x is not None and y is not None and len(x) == len(y) else None for x, y in pairs]
+    for way in (then, other):
+        given = [n for levels, both in zip(way.levels, agreed) if both is not None for n in levels or ()]
+        way.block.operations[-1].operands.extend(given)
+    of_lists = [(OFFSETS,) if isinstance(x, tuple) and not isinstance(x, TensorType) else OFFSETS for x in types]
+    more = [of for of, both in zip(of_lists, agreed) for _ in both or ()]
+    made = t.emit(IF, [condition], {}, [*types, *more], [then.block, other.block])
+    t.packed.spread(made[:count], made[count:], agreed)
+    return made[:count]
+
+
+def _zeros(t: Translator, type: TensorType) -> _Way:
     with t.inner() as block:
-        t.give([t.scalar(0, type.dtype, [max(n, 1) for n in type.shape])])
-    return block
+        levels = _given(t, [t.scalar(0, type.dtype, [max(n, 1) for n in type.shape])])
+    return _Way(block, levels)
 
 
-def _kept(t: Translator, numbers: list[int]) -> Block:
+def _kept(t: Translator, numbers: list[int]) -> _Way:
     with t.inner() as block:
-        t.give(numbers)
-    return block
+        levels = _given(t, numbers)
+    return _Way(block, levels)
 
 
 def _written(t: Translator, number: int) -> list[str]:
@@ -140,11 +134,12 @@ def _written(t: Translator, number: int) -> list[str]:
 
 @rule("conditional_block", "conditional_block_infer")
 def _conditional_block(t: Translator, o: Operator) -> None:
-    if not o.get("is_scalar_condition", False):
-        raise FormatError("a condition of one element is required ('is_scalar_condition')")
     block = o.block
     names = _written(t, block)
-    _begin_arrays(t, names)
+    if not o.get("is_scalar_condition", False):
+        _of_some_rows(t, block, names)
+        return
+    begin_lists(t, names)
     branch = _Branch(t.input(o, "Cond"), block, dict(t.values))
     replaced = [n for n in names if n in t.values]
     if replaced:
@@ -152,6 +147,15 @@ def _conditional_block(t: Translator, o: Operator) -> None:
         made = _if(t, branch.condition, [t.types[n] for n in before], branch.translate(t, replaced), _kept(t, before))
         t.values.update(zip(replaced, made, strict=True))
     t.values.update((n, branch) for n in names if n not in replaced)
+
+
+def _of_some_rows(t: Translator, block: int, names: list[str]) -> None:
+    """A block that is run where its inputs have rows, as those of ``IfElse``: without rows it gives none."""
+    if any(n in t.values for n in names):
+        raise FormatError("a condition of one element is required ('is_scalar_condition') for what was written before")
+    with t.inlined(block, t.values):
+        made = {n: t.value(n) for n in names if n in t.values}
+    t.values.update(made)
 
 
 @rule("select_input")
@@ -197,18 +201,52 @@ def _negated(t: Translator, n: int) -> int | None:
 @rule("while")
 def _while(t: Translator, o: Operator) -> None:
     """The condition, and what the body writes, go around."""
-    block = o.block
-    condition = o.reads("Condition")
+    block, condition = o.block, o.reads("Condition")
     written = _written(t, block)
-    _begin_arrays(t, written)
+    begin_lists(t, written)
     carried = [n for n in written if n != condition and n in t.values]
     before = [t.value(n) for n in carried]
-    arguments = {n: t.types[v] for n, v in zip(carried, before)}
     first = t.value(condition)
-    with t.region(block, t.values, arguments) as region:
-        t.give([t.value(condition), *(t.value(n) for n in carried)])
-    made = t.emit(WHILE, [first, *before], {}, list(arguments.values()), [region.block])
-    t.values.update(zip(carried, made, strict=True))
+    levels = [t.packed.carried(n) for n in before]
+    # Which levels of sequences lists come to have, and what has others behind an iteration, the body says.
+    while True:
+        region = t.region(block, t.values, {n: t.types[v] for n, v in zip(carried, before, strict=True)})
+        arguments = [region.values[n] for n in carried]
+        for n, argument in zip(before, arguments, strict=True):
+            if t.packed.unwritten(n):
+                t.packed.begin(argument)
+        numbers = [region.argument(t.types[x]) for of in levels for x in of or ()]
+        t.packed.spread(arguments, numbers, levels)
+        with region:
+            after = [t.value(n) for n in carried]
+            found = [t.packed.carried(n) for n in after]
+            settled = [_levels(t, *each) for each in zip(before, levels, found, strict=True)]
+            t.give([t.value(condition), *after, *(n for of in found for n in of or ())])
+        if [*map(_depth, settled)] == [*map(_depth, levels)]:
+            break
+        levels = [
+            t.packed.empty_lists(len(now)) if now and not of else now for of, now in zip(levels, settled, strict=True)
+        ]
+    given = [n for of in levels for n in of or ()]
+    types = [*(t.types[n] for n in before), *(t.types[n] for n in given)]
+    made = t.emit(WHILE, [first, *before, *given], {}, types, [region.block])
+    t.packed.spread(made[: len(carried)], made[len(carried) :], levels)
+    t.values.update(zip(carried, made, strict=False))
     type = t.types[first]
     shape = type.shape if isinstance(type, TensorType) and -1 not in type.shape else (1,)
     t.values[condition] = t.scalar(False, "bool", shape)  # a loop ends when it is false
+
+
+def _depth(levels: tuple[int, ...] | None) -> int | None:
+    return None if levels is None else len(levels)
+
+
+def _levels(
+    t: Translator, before: int, given: tuple[int, ...] | None, after: tuple[int, ...] | None
+) -> tuple[int, ...] | None:
+    """Offsets that a value begins a loop with, so that it ends an iteration with as many levels."""
+    if given is None or after is None:
+        return None
+    if len(given) == len(after):
+        return given
+    return after if not given and t.packed.unwritten(before) else None
