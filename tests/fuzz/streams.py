@@ -1,12 +1,12 @@
 """Random programs on several streams of a device, against NumPy:
 ``python -m tests.fuzz.streams 0 300`` runs those of 300 seeds, ``--only cuda`` on one kind of device.
 
-A program makes tensors, computes, takes views, writes in place, calls captured functions, differentiates, copies,
-drops tensors and reads them, each on a stream of its own choice, some in threads of their own. What a user owes is
-done: a stream that reads or writes a tensor waits for what has written it, and one that writes for what has read it,
-by a stream, an event or the host. The rest is up to the library: what the host reads is read when it is there, memory
-that is dropped is not given to others while somebody uses it, a backward run comes after its forward one, calls of one
-captured function do not disturb each other.
+A program makes tensors, computes, also in mixed precision, takes views, writes in place, calls captured functions,
+differentiates, also what is recomputed, copies, drops tensors and reads them, each on a stream of its own choice, some
+in threads of their own. What a user owes is done: a stream that reads or writes a tensor waits for what has written it,
+and one that writes for what has read it, by a stream, an event or the host. The rest is up to the library: what the
+host reads is read when it is there, memory that is dropped is not given to others while somebody uses it, a backward
+run comes after its forward one, calls of one captured function do not disturb each other.
 
 Statements are data without the waits; these are made as the program runs, from what each stream knows. So a program
 stays legal whatever is left out of it.
@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import paddle
+from paddle.distributed.fleet.utils import recompute
 from tests.fuzz.seeds import run_seeds
 from umiak import backends, memory
 from umiak.core import stream as core_stream
@@ -73,6 +74,9 @@ KINDS: dict[str, tuple[int, int, bool]] = {
     "captured": (5, 2, True),
     "train": (4, 2, False),
     "gradient": (2, 2, True),
+    "mixed": (3, 1, True),
+    "train_mixed": (3, 1, False),
+    "recompute": (3, 1, False),
     "offload": (2, 1, False),
     "reload": (1, 0, True),
     "pinned": (2, 0, True),
@@ -147,6 +151,8 @@ class Run:
         self.loader = paddle.incubate.tensor.manipulation.create_async_load()
         self.tally: Counter[str] = Counter()
         self.function: Any = paddle.jit.to_static(captured)
+        self.mixed_function: Any = paddle.jit.to_static(mixed)
+        self.recomputed_function: Any = paddle.jit.to_static(recomputed)
 
     # --- order
 
@@ -353,6 +359,11 @@ class Run:
             self.update(s, i)
             return
         root, slope = self.loss(r, w, a)
+        self.backward(s, x, r, i, root, slope, a)
+
+    def backward(self, s: int, x: Statement, r: random.Random, i: int, root: Any, slope: np.ndarray, a: Value) -> None:
+        """Add the slope of a loss to the gradient of a weight, and perhaps read the sum."""
+        w = self.weights[i]
         root.backward()
         self.after_backward(s, w, a)
         before = self.gradients[i]
@@ -361,6 +372,57 @@ class Run:
             where = self.streams[r.randrange(STREAMS)]
             with paddle.device.stream_guard(where):
                 same(x, w.tensor.grad.numpy(), self.gradients[i])
+
+    def mixed(self, s: int, x: Statement, r: random.Random, a: Value) -> None:
+        """A product in 16 bits, of few numbers, so that these hold it."""
+        if a.array.ndim != 2 or a.array.shape[1] > SHAPE[1]:
+            return
+        self.reads(s, a)
+        how = r.randrange(3)
+        dtype = r.choice(("bfloat16", "float16"))
+        if how == 0 and a.array.shape == SHAPE and a.tensor.is_contiguous():
+            made = self.mixed_function(a.tensor, dtype)
+        else:
+            made = mixed(a.tensor, dtype)
+        rounded = few_of(np, a.array)
+        self.keep(s, x.target, made, (rounded @ rounded.T) * np.float32(0.1))
+
+    def train_mixed(self, s: int, x: Statement, r: random.Random, a: Value) -> None:
+        """Forward in 16 bits on one stream, backward on this one."""
+        if a.array.shape != SHAPE:
+            return
+        if not self.weights:
+            self.begin_training(s, r)
+        i, first = r.randrange(len(self.weights)), r.randrange(STREAMS)
+        w, dtype = self.weights[i], r.choice(("bfloat16", "float16"))
+        self.reads(first, w, a)
+        with paddle.device.stream_guard(self.streams[first]):
+            few = few_of(paddle, a.tensor)
+            with paddle.amp.auto_cast(dtype=dtype):
+                product = w.tensor @ few.T
+            root = product.astype("float32").sum()
+        slope = np.broadcast_to(few_of(np, a.array).sum(0), SHAPE).copy()
+        self.backward(s, x, r, i, root, slope, a)
+
+    def recompute(self, s: int, x: Statement, r: random.Random, a: Value) -> None:
+        """Forward on one stream; backward, and the forward run once more, on this one."""
+        if a.array.shape != SHAPE:
+            return
+        if not self.weights:
+            self.begin_training(s, r)
+        i, first, last = r.randrange(len(self.weights)), r.randrange(STREAMS), r.randrange(STREAMS)
+        w, how = self.weights[i], r.randrange(3)
+        self.reads(first, w, a)
+        with paddle.device.stream_guard(self.streams[first]):
+            if how == 0 and a.tensor.is_contiguous():
+                y = self.recomputed_function(w.tensor, a.tensor)
+            else:
+                y = recomputed(w.tensor, a.tensor, how == 1)
+        self.come_after(last, (first, self.count[first]))
+        self.step(last)
+        with paddle.device.stream_guard(self.streams[last]):
+            root = y.sum() * 0.5
+        self.backward(s, x, r, i, root, np.float32(0.5) * (2 * w.array * a.array + a.array), a)
 
     def gradient(self, s: int, x: Statement, r: random.Random, a: Value, b: Value) -> None:
         if not self.weights:
@@ -515,6 +577,27 @@ def captured(a: Any, b: Any) -> Any:
 
 def captured_array(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (np.maximum((a @ b.T) @ a * 0.05, b) - a.sum() * 0.01).astype(np.float32)
+
+
+def few_of(library: Any, a: Any) -> Any:
+    """Multiples of a half, for NumPy and ``paddle``; rarely near where rounding decides."""
+    return library.clip(library.floor(a * 2.0 + 0.137), -4.0, 4.0) * 0.5
+
+
+def mixed(a: Any, dtype: str) -> Any:
+    few = few_of(paddle, a)
+    with paddle.amp.auto_cast(dtype=dtype):
+        product = few @ few.T
+    return product.astype("float32") * 0.1
+
+
+def block(w: Any, a: Any) -> Any:
+    h = w * a
+    return h * w + h
+
+
+def recomputed(w: Any, a: Any, reentrant: bool = False) -> Any:
+    return recompute(block, w, a, use_reentrant=reentrant)
 
 
 def drawn(r: random.Random) -> np.ndarray:

@@ -1,5 +1,5 @@
 """Random programs of other kinds: over complex numbers, over narrow dtypes, on devices, on the ranks of a mesh, of
-parts of language models, of what plain ones leave out.
+parts of language models, of what plain ones leave out, of gradients that are written to.
 
 ``docs/design/fuzzing.md`` has the counts.
 """
@@ -16,7 +16,7 @@ import paddle
 from tests.fuzz.programs import devices
 from tests.fuzz.programs.check import Failure
 from tests.fuzz.programs.kinds import check, generate
-from tests.fuzz.programs.ops.table import COMPLEX, OPS, PLACED
+from tests.fuzz.programs.ops.table import COMPLEX, OPS, PLACED, WRITTEN
 from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
 from tests.fuzz.programs.storage import model
@@ -35,6 +35,7 @@ SAMPLES = {
     "language": (1, 3_000),
     "rare": (2, 3_000),
     "broad": (2, 3_000),
+    "gradients": (2, 3_000),
 }
 EACH, CHUNK = 6, 50
 
@@ -126,6 +127,21 @@ def test_the_convention_of_gradients_counts():
     for mode in ("eager", "captured", "captured step"):
         with pytest.raises(Failure, match="gradient of input 0"):
             check(program, only=mode)
+
+
+@pytest.mark.parametrize("mode", ["eager", "captured", "captured step"])
+def test_what_is_written_to_a_gradient_counts(mode):
+    """A gradient that the judge leaves as it is; values are right."""
+    ignored = replace(WRITTEN["written_hook"], judge="{0}.t")
+    program = of(
+        "gradients",
+        "float64",
+        Statement(WRITTEN["exp"], ("v2",), ("a0",)),
+        Statement(ignored, (), ("v2",), (("s", "2.0"), ("how", "'rows'"))),
+    )
+    with pytest.raises(Failure, match="gradient of input 0") as found:
+        check(program, only=mode)
+    compile(script(program, found.value), "repro", "exec")
 
 
 def test_gradients_of_complex_numbers_are_those_by_differences():

@@ -146,6 +146,22 @@ def test_hooks(f, rng):
     agree(f, leaf(rng, 2, 4), leaf(rng, 2, 4))
 
 
+@pytest.mark.parametrize("on", ["argument", "result"])
+def test_hooks_that_write_do_not_break_the_graph(on, rng):
+    """Gradients may be written to, where a leaf of the same kind may not."""
+
+    @to_static
+    def f(x):
+        y = x * 2.0
+        (x if on == "argument" else y).register_hook(lambda g: g.scale_(3.0))
+        return y.sin()
+
+    for x in (leaf(rng, 3), leaf(rng, 3)):
+        f(x).sum().backward()
+        close(x.grad, 6.0 * (2.0 * x).cos().detach())
+    assert f.graph_breaks == [] and f.get_traced_count() == 1
+
+
 def test_hooks_of_parameters(rng):
     def training(capture):
         layer = nn.Linear(3, 2)

@@ -200,6 +200,31 @@ class Noisy(Cube):
         return g * paddle.rand(g.shape, "float64")
 
 
+class Rows(Cube):
+    """Writes to every second row of the gradient, which a program of open sizes tests these for."""
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        g[::2].scale_(3.0)
+        return g
+
+
+def test_gradients_that_test_open_sizes() -> None:
+    paddle.enable_static()
+    try:
+        program = paddle.static.Program()
+        with paddle.static.program_guard(program):
+            x = paddle.static.data("x", [None], "float64")
+            x.stop_gradient = False
+            y = cond(x.sum() > 0, lambda: Rows.apply(x), lambda: x * 1.0)
+            (g,) = paddle.static.gradients([y.sum()], [x])
+        run = paddle.static.Executor().run
+        for n in (1, 3, 4):
+            assert run(program, {"x": np.ones(n)}, [g])[0].tolist() == [3.0, 1.0, 3.0, 1.0][:n]
+    finally:
+        paddle.disable_static()
+
+
 def reads_later(x: Any) -> Any:
     kept: list[Any] = [x]
     y = hooked(x * 2, lambda g: g * kept[0])

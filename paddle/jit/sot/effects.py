@@ -17,12 +17,13 @@ def effects_of(sim: Simulator, f: Callable[..., Any], like: list[Any], by_simula
     """Say what ``f(*like)`` does beyond computing with tensors; None for nothing.
 
     It is simulated in a trace of its own, which is thrown away, or, ``by_simulator``, does so itself:
-    ``f(simulator, *like)``.
+    ``f(simulator, *like)``. Otherwise it is a hook, which gets gradients of ``like``: it may write to these, where a
+    leaf that wants a gradient could not be written to.
     """
     trace = Trace(Policy(), "probe")
     inner = type(sim)(trace)
     with trace.capture:
-        given = [trace.like(x) if isinstance(x, Tensor) else x for x in like]
+        given = [trace.like(x, stop=None if by_simulator else True) if isinstance(x, Tensor) else x for x in like]
         try:
             f(inner, *given) if by_simulator else inner.call(f, tuple(given), {})
         except Control as stop:

@@ -390,12 +390,14 @@ class Trace:
         self._keep.append(x)
         return made
 
-    def like(self, x: Tensor) -> Tensor:
-        """Return an input like a tensor, of which nothing but its class counts."""
+    def like(self, x: Tensor, stop: bool | None = None) -> Tensor:
+        """Return an input like a tensor, of which nothing but its class counts, or with another ``stop_gradient``."""
         known = self._likes.get(id(x))
         if known is None:
             sizes = tuple(n if type(n) is int else int(n.hint) if n.hinted else 2 for n in x.shape)
-            known = self._likes[id(x)] = self.capture.input(Meta(sizes, x.dtype), x.stop_gradient)
+            known = self._likes[id(x)] = self.capture.input(
+                Meta(sizes, x.dtype), x.stop_gradient if stop is None else stop
+            )
             self._keep.append(x)
         return known
 

@@ -599,7 +599,7 @@ class Check:
     def differences(self) -> None:
         """The gradient along a line, by differences of values: of programs that say what their derivative is."""
         p = self.program
-        if self.dtype != "float64" or p.tags & {"hook", "cut", "random", "grad"} or inputs_written(p):
+        if self.dtype != "float64" or p.tags & {"hook", "cut", "random", "grad", "skewed"} or inputs_written(p):
             return
         if self.plain is None or any(s.no_grad for s in p.statements) or not self.leaves:
             return

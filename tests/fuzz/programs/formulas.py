@@ -569,3 +569,23 @@ def swiglu_weighted_back(x: Tensor, g: Tensor, prob: Tensor) -> Tensor:
         y = weighted_swiglu(x, prob)
         to_x, to_prob = torch.autograd.grad(y, (x, prob), g.detach())
     return to_x.sum(1) + to_prob[:, 0] + y.detach().sum(1)
+
+
+# --- gradients that are written to
+
+
+def written_gradient(g: Tensor | None, scale: float, how: str) -> Tensor | None:
+    """A gradient that is scaled, or every second row of it."""
+    if g is None:
+        return None
+    factor = torch.full_like(g, scale)
+    if how in ("rows", "view") and g.dim():
+        factor[1::2] = 1.0
+    return g * factor
+
+
+def with_written_gradient(x: Tensor, scale: float, how: str) -> Tensor:
+    y = x * 1.0
+    if y.requires_grad:
+        y.register_hook(lambda g: written_gradient(g, scale, how))
+    return y

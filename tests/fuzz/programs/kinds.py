@@ -36,6 +36,7 @@ CHECKS: dict[str, type[Check]] = {
     "language": LanguageCheck,
     "rare": Check,
     "broad": Check,
+    "gradients": Check,
 }
 ON_DEVICES = ("devices", "storage")  # need the fake backend (tests/support/fake.py)
 

@@ -19,9 +19,8 @@ from paddle import inference
 from paddle.distributed.fleet.utils import recompute
 from paddle.inference.compile import compile_model
 from paddle.inference.loading import files_of
-from tests.fuzz.programs import models
+from tests.fuzz.programs import layers, models
 from tests.fuzz.programs.generate import leaf
-from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge, Noise, array_of
 from tests.fuzz.programs.record import Input, Program
 from tests.support.native_libraries import Native
@@ -75,8 +74,8 @@ class Draws:
 
 
 def function_of(program: Program, draws: Draws | None = None) -> Callable[..., Any]:
-    names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same, "Layered": Layered}
-    names |= {"models": models, "ops": ops}
+    names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same}
+    names |= {"models": models, "ops": ops, **{k: v for k, v in vars(layers).items() if not k.startswith("__")}}
     if draws is not None:
         names |= {"dropout": draws.dropout, "drawn": draws.drawn}
     if program.kind == "devices":

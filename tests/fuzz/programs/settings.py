@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.fuzz.programs.ops.table import BROAD, COMPLEX, LANGUAGE, OPS, PLACED, RARE, SHARDED
+from tests.fuzz.programs.ops.table import BROAD, COMPLEX, LANGUAGE, OPS, PLACED, RARE, SHARDED, WRITTEN
 from tests.fuzz.programs.record import Op
 
 SHARING = frozenset(
@@ -74,5 +74,6 @@ SETTINGS = {
         _setting("language", LANGUAGE, MODELS, BESIDE, stream=(5,)),
         _setting("rare", RARE, FLOATING, BESIDE, stream=(6,)),
         _setting("broad", BROAD, FLOATING, BESIDE, stream=(7,), bools=True),
+        _setting("gradients", WRITTEN, FLOATING, BESIDE, stream=(8,)),
     )
 }

@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from tests.fuzz.programs import run
+from tests.fuzz.programs import layers, run
 from tests.fuzz.programs.check import Failure, dtypes
 from tests.fuzz.programs.draw import CONTINUOUS
 from tests.fuzz.programs.generate import leaf
 from tests.fuzz.programs.kinds import CHECKS, ON_DEVICES, check
-from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge
 from tests.fuzz.programs.record import Input, Program, used
 from tests.fuzz.programs.storage import model
@@ -187,7 +186,7 @@ def given(x: Input, n: int, kind: str) -> str:
     )
 
 
-LAYERED = ["", "from typing import Any", "from paddle.autograd import PyLayer", "", inspect.getsource(Layered)]
+LAYERS = inspect.getsource(layers).replace("from __future__ import annotations\n", "")
 
 
 def script(program: Program, failure: Failure) -> str:
@@ -210,7 +209,7 @@ def script(program: Program, failure: Failure) -> str:
         "",
         "",
         program.ours(),
-        *(LAYERED if "Layered" in program.ours() else []),
+        *([LAYERS] if program.tags & {"python", "hook"} else []),
         *([LOSS] if program.kind != "storage" else []),
     ]
     inside = "step" in mode

@@ -42,6 +42,7 @@ from tests.fuzz.programs.ops import (
     unary,
     views,
     writes,
+    written_gradients,
 )
 from tests.fuzz.programs.record import Op
 
@@ -80,6 +81,12 @@ _BROAD = integers.family, functions.family, spectra.family, criteria.family
 BROAD: dict[str, Op] = {
     **{name: replace(op, weight=0.15 * op.weight) for name, op in OPS.items()},
     **{name: op for part in _BROAD for name, op in part.ops.items()},
+}
+# Gradients that hooks and functions in Python write to; hooks and gradients within, more often than elsewhere.
+WRITTEN: dict[str, Op] = {
+    **{name: replace(op, weight=0.3 * op.weight) for name, op in OPS.items()},
+    **gradients.family.ops,
+    **written_gradients.family.ops,
 }
 assert len(BROAD) == len(OPS) + sum(len(part.ops) for part in _BROAD)
 assert len(RARE) == len(OPS) + sum(len(part.ops) for part in _NEW)
