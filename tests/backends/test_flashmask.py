@@ -134,6 +134,44 @@ def test_bits_of_the_kernel_with_a_dense_mask(name, dtype):
         np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
 
 
+def at_every_edge(rng, causal, columns, queries, keys):
+    """Columns of a mask for each query, and each key, at which hiding may begin or end; of some, one key is other."""
+    begin = np.arange(queries + 1).repeat(2)
+    end = rng.integers(0, queries + 1, begin.size)
+    begin[1::2], end[1::2] = end[1::2], begin[1::2]  # an edge is a begin, then an end
+    intervals = np.stack([begin, end], 1)
+    if columns == 1:
+        intervals = intervals[:, :1]
+    elif columns == 4:
+        other = rng.integers(0, queries + 1, intervals.shape)
+        intervals = np.concatenate([np.hstack([intervals, other]), np.hstack([other, intervals])])
+    indices = np.broadcast_to(intervals[:, None], (len(intervals), keys, columns)).copy()
+    entry = np.arange(len(intervals))
+    indices[entry, rng.choice([0, 127, 128, keys - 1], entry.size) % keys] += rng.integers(-1, 2, intervals.shape)
+    cut, key = np.arange(keys + 1)[:, None], np.arange(keys)
+    never, always = {1: ([queries], [0]), 2: ([queries] * 2, [0, queries]), 4: ([0] * 4, [0, queries, 0, 0])}[columns]
+    if not causal and columns == 2:
+        never = [queries, 0]
+    hidden = np.concatenate([key < cut, key >= cut])
+    indices = np.concatenate([indices, np.where(hidden[..., None], always, never)])
+    return indices[:, None].astype(np.int32)
+
+
+@pytest.mark.parametrize(("causal", "columns"), FORMS)
+@pytest.mark.parametrize("heads", [(1, 1), (3, 1)])
+@pytest.mark.parametrize(("queries", "keys"), [(66, 140), (140, 66), (5, 140)])
+def test_every_edge_of_what_is_hidden(causal, columns, heads, queries, keys):
+    """A query more or less, and a key, where strips and tiles begin and end: the bits of a dense mask."""
+    indices = at_every_edge(np.random.default_rng(columns), causal, columns, queries, keys)
+    q, k, v, g = operands(len(indices), queries, keys, *heads, 4, 4)
+    dense = dense_of(indices, queries, heads[0], causal)
+    train, grad = ops.AttentionTrain(causal=causal), ops.AttentionGrad(causal=causal)
+    same, want = run(train, q, k, v, indices), run(train, q, k, v, dense)
+    same, want = ([*x, *run(grad, q, k, v, *want, g, mask)] for x, mask in ((same, indices), (want, dense)))
+    for x, y in zip(same, want, strict=True):
+        np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
+
+
 def drawn_blocks(rng, batch, heads, queries, keys):
     shape = (batch, heads, -(-queries // ops.BLOCK), -(-keys // ops.BLOCK))
     return (rng.random(shape) < 0.6).astype(np.int32)
