@@ -204,110 +204,129 @@ def record(e: LowBitEmitter, name: str, kind: Kind) -> str:
     return e.function(name, "ptr %to, ptr %x, i64 %k, i64 %padded, i64 %offsets_bytes")
 
 
+class _Dots:
+    """Products of ``rows`` records of x and a block of rows of weights: what the function is made of."""
+
+    def __init__(self, e: LowBitEmitter, kind: Kind, rows: int, unrolled: int) -> None:
+        self.e, self.kind, self.rows, self.unrolled = e, kind, rows, unrolled
+        self.outputs = unrolled * kind.halves
+        self.next_block = e.times("%w_row", unrolled)
+        xs = e.rows_of("%x", "%x_row", rows)
+        self.steps = [e.broadcast(x) for x in xs]
+        self.offsets = [e.offset_by(x, LINE) for x in xs]
+        at_digits = e.emit(f"add i64 %offsets_bytes, {LINE}")
+        self.digits = [
+            [e.offset_by(e.offset_by(x, at_digits), e.times("%padded", d)) for d in range(kind.digits)] for x in xs
+        ]
+        self.full = e.emit(f"and i64 %k, {-LINE}")
+        self.last = e.first_bytes(e.emit(f"sub i64 %k, {self.full}"))
+
+    def block(self, now: list[str]) -> list[str]:
+        """The products with a block; where the next one and its results are."""
+        e = self.e
+        c, w, scale = now
+        weights = e.rows_of(w, "%w_row", self.unrolled)
+        soon = [e.offset_by(p, self.next_block) for p in weights]
+        sums = self._by_groups if self.kind.group else self._over_all
+        e.store_sums(sums(weights, soon, scale), c, self.rows, self.outputs)
+        return [e.offset_by(c, FLOAT * self.outputs), soon[0], e.offset_by(scale, FLOAT * self.outputs)]
+
+    def _offset(self, i: int, p: int, group: str = "") -> str:
+        """What sums of row i and part p begin with."""
+        where = self.e.offset_by(self.offsets[i], group) if group else self.offsets[i]
+        return self.e.emit(f"load {INTS}, ptr {self.e.offset_by(where, LINE * p)}, align {LINE}")
+
+    def _weights(self, rows: list[str], soon: list[str], j: str, mask: str | None = None) -> list[str]:
+        """Outputs' numbers of a step, unsigned."""
+        e = self.e
+        for p in soon if mask is None else ():
+            e.prefetch(e.offset_by(p, j))
+        return [u for p in rows for u in e.unsigned(e.bytes_at(e.offset_by(p, j), mask), self.kind.bits)]
+
+    def _numbers(self, j: str, i: int) -> list[str]:
+        """The digits of row i of a step."""
+        return [self.e.bytes_at(self.e.offset_by(start, j)) for start in self.digits[i]]
+
+    def _over_all(self, weights: list[str], soon: list[str], scale: str) -> list[str]:
+        """Sums over all inputs, by row and output."""
+        e, rows, outputs, digits = self.e, self.rows, self.outputs, self.kind.digits
+
+        def add(j: str, sums: list[str], mask: str | None = None) -> list[str]:
+            us, added = self._weights(weights, soon, j, mask), []
+            for i in range(rows):
+                xd = self._numbers(j, i)
+                for o in range(outputs):
+                    at = (i * outputs + o) * digits
+                    added += [e.dot(sums[at + d], us[o], xd[d]) for d in range(digits)]
+            return added
+
+        first = [(INTS, x) for i in range(rows) for x in [self._offset(i, d) for d in range(digits)] * outputs]
+        sums = e.loop("0", self.full, LINE, first, add)
+        more = e.emit(f"icmp ne i64 {self.full}, %k")
+        sums = e.guarded(more, lambda: add(self.full, sums, self.last), [(INTS, s) for s in sums])
+        scales = [e.broadcast(scale, FLOAT * o) for o in range(outputs)]
+        results = []
+        for i in range(rows):
+            for o in range(outputs):
+                at = (i * outputs + o) * digits
+                total = e.as_floats(sums[at])
+                for d in range(1, digits):
+                    total = e.fma(total, e.constant(BASE), e.as_floats(sums[at + d]))
+                results.append(e.op("fmul", total, e.op("fmul", scales[o], self.steps[i])))
+        return results
+
+    def _by_groups(self, weights: list[str], soon: list[str], scale: str) -> list[str]:
+        """Sums over the inputs of each group times its scale, added up, by row and output."""
+        e, kind, rows, outputs, parts = self.e, self.kind, self.rows, self.outputs, self.kind.parts
+        per_group = LINE * len(parts)
+
+        def group(j: str, now: list[str]) -> list[str]:
+            scales_at, offset_at, totals = now[0], now[1], now[2:]
+            places = [e.emit(f"add i64 {j}, {u}") if u else j for u in range(0, kind.group, LINE)]
+            us = [self._weights(weights, soon, place) for place in places]
+            xds = [[self._numbers(place, i) for place in places] for i in range(rows)]
+            added = []
+            for o in range(outputs):
+                s = e.broadcast(scales_at, FLOAT * o)
+                for i in range(rows):
+                    for p in range(len(parts)):
+                        sums = self._part_sums(i, p, offset_at, [u[o] for u in us], xds[i])
+                        at = (o * rows + i) * len(parts) + p
+                        added.append(e.fma(e.as_floats(sums), s, totals[at]))
+            return [e.offset_by(scales_at, "%scale_row"), e.emit(f"add i64 {offset_at}, {per_group}"), *added]
+
+        first = [("ptr", scale), ("i64", "0"), *[(e.vector, "zeroinitializer")] * (rows * outputs * len(parts))]
+        totals = e.loop("0", "%k", kind.group, first, group)[2:]
+        results = []
+        for i in range(rows):
+            for o in range(outputs):
+                at = (o * rows + i) * len(parts)
+                total = e.op("fmul", totals[at], e.constant(kind.value_of(parts[0])))
+                for p in range(1, len(parts)):
+                    total = e.fma(totals[at + p], e.constant(kind.value_of(parts[p])), total)
+                results.append(e.op("fmul", total, self.steps[i]))
+        return results
+
+    def _part_sums(self, i: int, p: int, offset_at: str, us: list[str], xd: list[list[str]]) -> str:
+        """Sums of a group in integers: of row i and part p, with an output's numbers and the row's digits."""
+        e, part = self.e, self.kind.parts[p]
+        sums = self._offset(i, p, offset_at) if len(part) == 1 else "zeroinitializer"
+        for d in part:
+            if d != part[0]:
+                sums = e.raised(sums)
+            for u, digits in zip(us, xd):
+                sums = e.dot(sums, u, digits[d])
+        return e.add(sums, self._offset(i, p, offset_at)) if len(part) > 1 else sums
+
+
 def dots(e: LowBitEmitter, name: str, kind: Kind, rows: int, many: bool) -> str:
     """``name(c, c_row, x, x_row, offsets_bytes, padded, w, w_row, k, scale, scale_row, blocks)``: c = x w for ``rows``
     records of x and ``blocks`` of :meth:`Kind.unrolled_rows` rows of weights (one without ``many``).
 
     ``scale`` points to the first output's, as f32; those of the next group lie ``scale_row`` bytes on.
     """
-    unrolled, halves, digits, parts = kind.unrolled_rows(rows) if many else 1, kind.halves, kind.digits, kind.parts
-    outputs = unrolled * halves
-    next_block = e.times("%w_row", unrolled)
-    xs = e.rows_of("%x", "%x_row", rows)
-    steps = [e.broadcast(x) for x in xs]
-    offsets = [e.offset_by(x, LINE) for x in xs]
-    at_digits = e.emit(f"add i64 %offsets_bytes, {LINE}")
-    starts = [[e.offset_by(e.offset_by(x, at_digits), e.times("%padded", d)) for d in range(digits)] for x in xs]
-    full = e.emit(f"and i64 %k, {-LINE}")
-    last = e.first_bytes(e.emit(f"sub i64 %k, {full}"))
-    zero = "zeroinitializer"
-
-    def offset(i: int, p: int, group: str = "") -> str:
-        where = e.offset_by(offsets[i], group) if group else offsets[i]
-        return e.emit(f"load {INTS}, ptr {e.offset_by(where, LINE * p)}, align {LINE}")
-
-    def block(now: list[str]) -> list[str]:
-        c, w, scale = now
-        ws = e.rows_of(w, "%w_row", unrolled)
-        soon = [e.offset_by(p, next_block) for p in ws]
-
-        def weights(j: str, mask: str | None = None) -> list[str]:
-            """Outputs' numbers of a step, unsigned."""
-            for p in soon if mask is None else ():
-                e.prefetch(e.offset_by(p, j))
-            return [u for p in ws for u in e.unsigned(e.bytes_at(e.offset_by(p, j), mask), kind.bits)]
-
-        def numbers(j: str, i: int) -> list[str]:
-            return [e.bytes_at(e.offset_by(start, j)) for start in starts[i]]
-
-        def ungrouped() -> list[str]:
-            """Sums over all inputs, by row and output."""
-
-            def add(j: str, sums: list[str], mask: str | None = None) -> list[str]:
-                us, added = weights(j, mask), []
-                for i in range(rows):
-                    xd = numbers(j, i)
-                    for o in range(outputs):
-                        at = (i * outputs + o) * digits
-                        added += [e.dot(sums[at + d], us[o], xd[d]) for d in range(digits)]
-                return added
-
-            first = [(INTS, x) for i in range(rows) for x in [offset(i, d) for d in range(digits)] * outputs]
-            sums = e.loop("0", full, LINE, first, add)
-            more = e.emit(f"icmp ne i64 {full}, %k")
-            sums = e.guarded(more, lambda: add(full, sums, last), [(INTS, s) for s in sums])
-            scales = [e.broadcast(scale, FLOAT * o) for o in range(outputs)]
-            results = []
-            for i in range(rows):
-                for o in range(outputs):
-                    at = (i * outputs + o) * digits
-                    total = e.as_floats(sums[at])
-                    for d in range(1, digits):
-                        total = e.fma(total, e.constant(BASE), e.as_floats(sums[at + d]))
-                    results.append(e.op("fmul", total, e.op("fmul", scales[o], steps[i])))
-            return results
-
-        def grouped() -> list[str]:
-            per_group = LINE * len(parts)
-
-            def group(j: str, now: list[str]) -> list[str]:
-                scales_at, offset_at, totals = now[0], now[1], now[2:]
-                places = [e.emit(f"add i64 {j}, {u}") if u else j for u in range(0, kind.group, LINE)]
-                us = [weights(place) for place in places]
-                xds = [[numbers(place, i) for place in places] for i in range(rows)]
-                added = []
-                for o in range(outputs):
-                    s = e.broadcast(scales_at, FLOAT * o)
-                    for i in range(rows):
-                        for p, part in enumerate(parts):
-                            sums = offset(i, p, offset_at) if len(part) == 1 else zero
-                            for d in part:
-                                if d != part[0]:
-                                    sums = e.raised(sums)
-                                for u, xd in zip(us, xds[i]):
-                                    sums = e.dot(sums, u[o], xd[d])
-                            if len(part) > 1:
-                                sums = e.add(sums, offset(i, p, offset_at))
-                            at = (o * rows + i) * len(parts) + p
-                            added.append(e.fma(e.as_floats(sums), s, totals[at]))
-                return [e.offset_by(scales_at, "%scale_row"), e.emit(f"add i64 {offset_at}, {per_group}"), *added]
-
-            first = [("ptr", scale), ("i64", "0"), *[(e.vector, zero)] * (rows * outputs * len(parts))]
-            totals = e.loop("0", "%k", kind.group, first, group)[2:]
-            results = []
-            for i in range(rows):
-                for o in range(outputs):
-                    at = (o * rows + i) * len(parts)
-                    total = e.op("fmul", totals[at], e.constant(kind.value_of(parts[0])))
-                    for p in range(1, len(parts)):
-                        total = e.fma(totals[at + p], e.constant(kind.value_of(parts[p])), total)
-                    results.append(e.op("fmul", total, steps[i]))
-            return results
-
-        e.store_sums(grouped() if kind.group else ungrouped(), c, rows, outputs)
-        return [e.offset_by(c, FLOAT * outputs), soon[0], e.offset_by(scale, FLOAT * outputs)]
-
-    e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%w"), ("ptr", "%scale")], block)
+    parts = _Dots(e, kind, rows, kind.unrolled_rows(rows) if many else 1)
+    e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%w"), ("ptr", "%scale")], parts.block)
     args = "ptr %c, i64 %c_row, ptr %x, i64 %x_row, i64 %offsets_bytes, i64 %padded, ptr %w, i64 %w_row, i64 %k, "
     return e.function(name, args + "ptr %scale, i64 %scale_row, i64 %blocks")
 
