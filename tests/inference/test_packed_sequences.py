@@ -13,6 +13,7 @@ import paddle
 from paddle import inference
 from paddle.inference.serve.application import Limits, Model, takes_batches
 from paddle.static.formats.legacy import program as legacy
+from paddle.static.formats.legacy.translate import module_of as legacy_module
 from tests.support.older_models import Recorded
 
 RECORDED = Recorded("sequence_programs")
@@ -185,9 +186,66 @@ def test_servers_take_offsets_as_inputs_of_requests(tmp_path: Path) -> None:
     assert list(served.inputs) == ["x", "x@LOD@0", "x@LOD@1"]
     try:
         for _ in range(3):
-            for i, y in enumerate(asyncio.run(served.predict([rows, *levels]))):
+            *found, pooled = asyncio.run(served.predict([rows, *levels]))
+            for i, y in enumerate(found):
                 np.testing.assert_allclose(y, RECORDED[f"pooled_twice/out/{i}"], rtol=1e-6)
+            assert pooled.tolist() == offsets("pooled_twice", "outlod/0")[0]
         with pytest.raises(ValueError, match="offsets of 'x' that end with its 8 rows"):
             asyncio.run(served.predict([rows, levels[0], levels[1] + np.array([0, 0, 0, 1])]))
     finally:
         served.close()
+
+
+@pytest.mark.parametrize("name", ["tagger", "suppressed"])
+def test_servers_give_offsets_of_results(tmp_path: Path, name: str) -> None:
+    made = predictor(tmp_path, name)
+    served = Model(made, Limits())
+    given = dict(arrays(f"{name}/in"))
+    levels = {f"{k}@LOD@{i}": np.array(x) for k in given for i, x in enumerate(offsets(name, f"lod/{k}"))}
+    try:
+        found = asyncio.run(served.predict([(given | levels)[k] for k in served.inputs]))
+    finally:
+        served.close()
+    results = dict(zip(served.outputs, found, strict=True))
+    for i, key in enumerate(made.get_output_names()):
+        np.testing.assert_allclose(results[key], RECORDED[f"{name}/out/{i}"], rtol=1e-5)
+        assert results[f"{key}@LOD@0"].tolist() == offsets(name, f"outlod/{i}")[0]
+
+
+def attributed(folder: Path, name: str, type: str, attribute: str, value: Any) -> Any:
+    """A predictor of a program with another attribute of its operators of a type."""
+    (path, values), read = RECORDED.write(folder, name), legacy.read(RECORDED[f"{name}/program"].tobytes())
+    for o in read.walk():
+        if o.type == type:
+            o.attributes[attribute] = value
+    (folder / "m.pdmodel").write_bytes(legacy.write(read))
+    made = inference.create_predictor(inference.Config(path, values))
+    for key, x in arrays(f"{name}/in").items():
+        made.get_input_handle(key).copy_from_cpu(x)
+        made.get_input_handle(key).set_lod(offsets(name, f"lod/{key}"))
+    return made
+
+
+def test_paddings_below_the_longest_sequence(tmp_path: Path) -> None:
+    """It was cut, which PaddlePaddle refuses."""
+    made = attributed(tmp_path, "reversed_and_padded", "sequence_pad", "padded_length", 3)
+    with pytest.raises(ValueError, match=r"\[sequence_pad\] requires a padded_length of at least .* the longest"):
+        made.run()
+
+
+def test_distances_between_other_numbers_of_sequences(tmp_path: Path) -> None:
+    made = predictor(tmp_path, "distances")
+    handle = made.get_input_handle(made.get_input_names()[0])
+    handle.set_lod([[0, handle.shape()[0]]])
+    with pytest.raises(ValueError, match="requires as many hypotheses as references"):
+        made.run()
+
+
+def test_words_that_are_pooled_stand_in_one_column(tmp_path: Path) -> None:
+    read = legacy.read(RECORDED["fused_over_sequences/program"].tobytes())
+    (o,) = (o for o in read.walk() if o.type == "fused_embedding_seq_pool")
+    v = read.blocks[0].variables[o.reads("Ids")]
+    assert v.type is not None
+    v.type = v.type._replace(shape=(-1, 2))
+    with pytest.raises(ValueError, match=r"words in one column as its input 'Ids' are required, got sizes \[-1, 2\]"):
+        legacy_module(read)

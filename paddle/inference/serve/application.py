@@ -58,7 +58,7 @@ class Model:
             name: Declared(declared(meta), meta.dtype)  # type: ignore[arg-type]
             for name, meta in prepared.metas.items()
         }
-        self.outputs = predictor.get_output_names()
+        self.outputs = list(prepared.outputs)  # with offsets of those that are packed sequences
         self.batched = limits.rows > 1 and takes_batches(predictor)
         if limits.rows > 1 and not self.batched:
             LOG.warning("the first axis of inputs and outputs is not that of samples: requests run one by one")
@@ -117,9 +117,13 @@ def takes_batches(predictor: Predictor) -> bool:
 
 def _compute(predictor: Predictor) -> Compute:
     place, prepared = predictor._prepared.config._place, predictor._prepared
+    packed = any(map(is_offsets, prepared.outputs))
 
     def compute(arrays: Arrays) -> Arrays:
         results = predictor.run([from_numpy(np.asarray(x), place, copy=None) for x in arrays])
+        if packed:
+            values = predictor._slots.values
+            results = [values[False, name] for name in prepared.outputs]
         return [host_values(y) for y in results or ()]
 
     def over_sequences(arrays: Arrays) -> Arrays:

@@ -9,6 +9,7 @@ import numpy as np
 import paddle
 from paddle.static.formats.operators.table import operator
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 
 @operator("crf_decoding")
@@ -55,14 +56,22 @@ def edit_distance(
     hyps: Tensor, refs: Tensor, hypslength: Tensor | None = None, refslength: Tensor | None = None, *,
     normalized: bool = False,
 ) -> Any:  # fmt: skip
+    name = "edit_distance"
+    if hyps.ndim != 2 or refs.ndim != 2 or hyps.shape[0] != refs.shape[0]:
+        required = "as many hypotheses as references, with an axis of items"
+        raise op_error(ValueError, name, required, [list(hyps.shape), list(refs.shape)])
     given = []
     for texts, lengths in ((hyps.numpy(), hypslength), (refs.numpy(), refslength)):
         counts = [texts.shape[1]] * len(texts) if lengths is None else lengths.numpy().ravel()
+        if len(counts) != len(texts):
+            raise op_error(ValueError, name, f"a length for each of {len(texts)} sequences", len(counts))
         given.append([row[:n] for row, n in zip(texts, counts, strict=True)])
+    if normalized and not all(map(len, given[1])):
+        raise op_error(ValueError, name, "references with items, by whose number distances are divided", "an empty one")
     found = []
     for a, b in zip(*given, strict=True):
         distance = _distance(a, b)
-        found.append(distance / max(len(b), 1) if normalized else distance)
+        found.append(distance / len(b) if normalized else distance)
     count = paddle.full([1], len(found), "int64")
     return count, paddle.to_tensor(np.array(found, "float32").reshape(-1, 1))
 

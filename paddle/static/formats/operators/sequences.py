@@ -13,6 +13,8 @@ from paddle.static.formats.operators import labels
 from paddle.static.formats.operators.table import Tensors, bounded, chosen, integer_of, operator
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.util.errors import op_error
 
 _INT = "int64"
 
@@ -262,7 +264,12 @@ def padded(x: Tensor, offsets: Tensor, value: Tensor | None = None, longest: Any
 
 @operator("sequence_pad")
 def sequence_pad(x: Tensor, offsets: Tensor, pad_value: Tensor, *, padded_length: int = -1) -> Any:
-    return padded(x, offsets, pad_value, padded_length if padded_length > 0 else None), lengths_of(offsets)
+    lengths = lengths_of(offsets)
+    if padded_length == -1:
+        return padded(x, offsets, pad_value), lengths
+    fits = paddle.all(lengths <= bounded(padded_length))
+    _require(fits, "sequence_pad", f"a padded_length of at least the length of the longest sequence ({padded_length})")
+    return padded(x, offsets, pad_value, padded_length), lengths
 
 
 @operator("sequence_unpad")
@@ -288,5 +295,8 @@ def sequence_crf_decoding(emission: Tensor, offsets: Tensor, transition: Tensor,
 def sequence_edit_distance(
     hyps: Tensor, of_hyps: Tensor, refs: Tensor, of_refs: Tensor, *, normalized: bool = False
 ) -> Any:
+    if not dim.eq(count_of(of_hyps), count_of(of_refs)):
+        got = [count_of(of_hyps), count_of(of_refs)]
+        raise op_error(ValueError, "edit_distance", "as many hypotheses as references", got)
     sides = [padded(x.reshape([-1]), offsets) for x, offsets in ((hyps, of_hyps), (refs, of_refs))]
     return labels.edit_distance(*sides, lengths_of(of_hyps), lengths_of(of_refs), normalized=normalized)

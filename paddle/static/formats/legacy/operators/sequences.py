@@ -289,9 +289,13 @@ def _with_product(t: Translator, o: Operator) -> None:
 @rule("fused_embedding_seq_pool")
 def _words(t: Translator, o: Operator) -> None:
     ids, table = t.input(o, "Ids"), t.input(o, "W")
-    sizes = t.type(table)
-    if not isinstance(sizes, TensorType):
-        raise FormatError("a table of known sizes is required, got none")
+    sizes, columns = t.type(table), t.type(ids)
+    if not isinstance(sizes, TensorType) or len(sizes.shape) != 2:
+        raise FormatError(f"a table of words and their elements (two axes) as its input 'W' is required, got {sizes}")
+    if isinstance(columns, TensorType) and columns.shape[-1:] not in ((1,), (-1,)):
+        raise FormatError(f"words in one column as its input 'Ids' are required, got sizes {list(columns.shape)}")
+    if o.get("combiner", "sum") != "sum":
+        raise FormatError(f"the combiner 'sum' is required, got {o.get('combiner', 'sum')!r}")
     (flat,) = t.call_for("reshape", [ids, t.integers([-1])], [TensorType("int64", (-1,))])
     rows = TensorType(sizes.dtype, (-1, sizes.shape[-1]))
     (found,) = t.call_for("embedding", [flat, table], [rows], padding_idx=o.get("padding_idx", -1), sparse=False)
