@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from paddle.tensor._args import axis_of, integer, need_tensor, reads_numbers
@@ -169,31 +169,40 @@ class TensorArray:
         if at is n:
             self.append(x)
             return
-        after = dim.minimum(at + 1, n) if appends else at + 1
-        self.data = F.concat(
-            [_part(self.data, 0, at), F.unsqueeze(x, (0,)), _part(self.data, after, n - after)], axis=0
+        if not appends or dim.same(at, n):
+            self.data = _replaced(self.data, x, at)
+            return
+        self._write_or_append(
+            x, F.full(compare_eq(at, n), shape=(), dtype=dt.bool), lambda data: _replaced(data, x, at)
         )
 
     def _write_by_data(self, x: Tensor, i: Tensor, op: str, appends: bool) -> None:
-        from umiak.runtime import regions  # with all that captures functions, which few programs need
-
         self.be_stacked(Meta(tuple(x.shape), x.dtype))
-        data = self.data
-        assert data is not None
+        assert self.data is not None
 
-        def replaced() -> list[Any]:
+        def replaced(data: Tensor) -> Tensor:
             items = F.copy(data)
             items[i] = x
-            return [items]
+            return items
+
+        if appends:
+            end = F.full(self.data.shape[0], shape=(), dtype=i.dtype)
+            self._write_or_append(x, F.eq(i, end), replaced)
+        else:
+            self.data = replaced(self.data)
+
+    def _write_or_append(self, x: Tensor, is_behind: Tensor, replaced: Callable[[Tensor], Tensor]) -> None:
+        """Append a tensor where its place is behind the last one, else have what ``replaced`` makes of the data: a
+        branch, so that loops see which one it is."""
+        from umiak.runtime import regions  # with all that captures functions, which few programs need
+
+        data = self.data
+        assert data is not None
 
         def added() -> list[Any]:
             return [F.concat([data, F.unsqueeze(x, (0,))], axis=0)]
 
-        if appends:
-            end = F.full(data.shape[0], shape=(), dtype=i.dtype)
-            (self.data,) = regions.cond(F.eq(i, end), added, replaced)
-        else:
-            (self.data,) = replaced()
+        (self.data,) = regions.cond(is_behind, added, lambda: [replaced(data)])
 
     def _as_item(self, x: Any) -> Any:
         """A tensor for a number, of which lists have some beside each other, where the dtype holds it."""
@@ -423,6 +432,13 @@ def _part(x: Tensor, start: Any, size: Any) -> Tensor:
 
 def _item(x: Tensor, at: Any) -> Tensor:
     return F.reshape(_part(x, at, 1), shape=tuple(x.shape[1:]))
+
+
+def _replaced(data: Tensor, x: Tensor, at: Any) -> Tensor:
+    """The items with another one at a place, or behind the last one."""
+    n = data.shape[0]
+    after = dim.minimum(at + 1, n)
+    return F.concat([_part(data, 0, at), F.unsqueeze(x, (0,)), _part(data, after, n - after)], axis=0)
 
 
 def _moved(x: Tensor, axis: int) -> Tensor:

@@ -1,5 +1,5 @@
-"""Programs with control flow as parts: calls that C replays, and between them operations with regions, or such that
-read numbers from data."""
+"""Programs with control flow as parts: calls that C replays, and between them operations with regions, such that read
+numbers from data, and such that have what a loop carries grow."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from umiak.compiler.appends import is_append
 from umiak.compiler.calls import call_program, scalars_in
 from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
@@ -28,7 +29,7 @@ class BasicBlock:
 
 @dataclass(frozen=True)
 class ControlOperation:
-    """An operation with regions, or one that reads numbers from data. ``makes``: -1 for results that nothing reads;
+    """An operation with regions, or another that Python does. ``makes``: -1 for results that nothing reads;
     ``checks``: what is required of numbers that are known when it has run; ``condition``: of a branch that sizes
     decide, which does not read its flag."""
 
@@ -100,7 +101,7 @@ def control_flow(
     sizes or None, ``due`` what is to be tested behind operations (:class:`Checks`)."""
 
     def alone(o: Operation) -> bool:
-        return bool(o.regions or bound(o))
+        return bool(o.regions or bound(o) or is_append(o))
 
     return parted(operations, inputs, results, donate, alone, _basic_block, lower, due)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from umiak.compiler.appends import is_append, with_appends
 from umiak.compiler.calls import call_program, live, scalars_in
 from umiak.compiler.control_flow import Checks, ControlFlow, Piece, control_flow, parted, places
 from umiak.compiler.dump import dump
@@ -43,7 +45,7 @@ class Lowered:
 
 def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     """One call per operation."""
-    operations = overlapped(live(program.ops, wanted, effects=True), wanted)
+    operations = overlapped(live(with_appends(program.ops), wanted, effects=True), wanted)
     if any(o.regions or bound(o) for o in operations):
         due = Checks(program).due
         return Lowered(control_flow(operations, program.inputs, wanted, {}, _plain, due), ())
@@ -65,6 +67,8 @@ def lower_fused(
     ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
     """
     inside = bound_within(program.ops)
+    if any(o.regions for o in program.ops):
+        program = _over(program, with_appends(program.ops))
     if any(map(_decides, program.ops)):
         return Lowered(_Pieces(program, backend, inside).flow(wanted, donate), ())
     operations, inputs, results, conditions, donated = _fused(program, wanted, backend, donate)
@@ -76,9 +80,18 @@ def lower_fused(
     return Lowered(flow, (), tuple(conditions))
 
 
+def _over(program: Program, operations: list[Operation]) -> Program:
+    """The program with these operations, over the same values."""
+    body = Block()
+    body.arguments, body.operations, body.outputs = program.inputs, operations, program.outputs
+    return dataclasses.replace(program, body=body)
+
+
 def _decides(operation: Operation) -> bool:
-    """Return whether numbers are known only when an operation has run: those that it reads from data, or the sizes of
-    what the ways of a branch leave."""
+    """Return whether an operation stands between two pieces: numbers are known only when it has run, those that it
+    reads from data, or the sizes of what the ways of a branch leave; or it has what a loop carries grow."""
+    if is_append(operation):
+        return True
     if operation.name == "cond":
         return any(o.name == "sized" for r in operation.regions for o in r.operations)
     return reads_number(operation)

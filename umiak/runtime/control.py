@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
+from umiak.compiler.appends import Append
 from umiak.compiler.control_flow import BasicBlock, ControlFlow, ControlOperation, Piece
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -20,6 +21,7 @@ from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ops.control import Cond, Scan, While
 from umiak.ops.effects import ReadNumber, Sized
+from umiak.runtime.appending import appended, room_of
 
 WIDTH = 16  # tensors that are joined at a time, so that few classes of such calls exist
 
@@ -27,17 +29,22 @@ Env = dict[Any, Any]
 
 
 def run(
-    flow: ControlFlow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None, name: str = ""
+    flow: ControlFlow,
+    inputs: Sequence[Tensor | None],
+    env: Env,
+    given: bytes | None = None,
+    name: str = "",
+    inside: bool = False,
 ) -> list[Any]:
     """The outputs for these inputs, and scalars by symbol. ``given``: as for ``CallProgram.run``; ``name``: what errors
-    call the program."""
+    call the program; ``inside``: whether it is a region, which writes nothing and may leave what has room to grow."""
     values: list[Any] = [*inputs, *[None] * (flow.slots - len(inputs))]
     for part, drops in zip(flow.parts, flow.drops, strict=True):
         xs = [values[i] for i in part.reads]
         if isinstance(part, ControlOperation):
             kind = type(part.operation.op)
             read = READ.get(kind)
-            results = read(part, xs, env) if read else _apart(RUN.get(kind, _measured)(part, xs, env), xs)
+            results = read(part, xs, env) if read else _apart(RUN.get(kind, _measured)(part, xs, env), xs, inside)
             for i, y in zip(part.makes, results, strict=True):
                 if i >= 0:
                     values[i] = y
@@ -47,7 +54,7 @@ def run(
             if isinstance(part, BasicBlock):
                 results = part.calls.run(xs, [env[s] for s in part.symbols], bits)
             else:
-                results = _piece(part, xs, env, bits)
+                results = _piece(part, xs, env, bits, inside)
                 test(part.checks, env, name)
             for i, y in zip(part.makes, results, strict=True):
                 values[i] = y
@@ -61,10 +68,10 @@ def holds(flag: Tensor) -> bool:
     return bool(flag)
 
 
-def _piece(part: Piece, xs: list[Any], env: Env, given: bytes | None) -> list[Any]:
+def _piece(part: Piece, xs: list[Any], env: Env, given: bytes | None, inside: bool) -> list[Any]:
     if all(evaluate(c, env) for c in part.conditions):
-        return run(part.flow, xs, env, given)
-    return run(part.plain(), xs, env)
+        return run(part.flow, xs, env, given, inside=inside)
+    return run(part.plain(), xs, env, inside=inside)
 
 
 def test(checks: Sequence[Check], env: Mapping[Any, Any], name: str) -> None:
@@ -81,14 +88,15 @@ def _bind(env: Env, symbol: Any, value: int) -> None:
         env[symbol] = value
 
 
-def _apart(results: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+def _apart(results: Sequence[Any], inputs: Sequence[Any], inside: bool) -> list[Any]:
     """Results with memory of their own: a region may yield what it was given, a view of it, or one value twice. What
-    reads the results does not know, and the operands may be written over."""
+    reads the results does not know, and the operands may be written over. Inside of a region nothing is, and what grows
+    keeps its room."""
     seen = {id(x.storage) for x in inputs}
     out = []
     for y in results:
-        if y is not None:
-            if id(y.storage) in seen:
+        if y is not None and not (inside and room_of(y)):
+            if id(y.storage) in seen or room_of(y):
                 y = F.copy(y)
             seen.add(id(y.storage))
         out.append(y)
@@ -101,7 +109,7 @@ def _cond(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     else:
         taken = bool(evaluate(part.condition, env))
     _bind(env, part.operation.params[0], int(taken))
-    results = run(part.regions[0 if taken else 1], xs, env)
+    results = run(part.regions[0 if taken else 1], xs, env, inside=True)
     return [
         _blank(r.meta, env) if y is None and i >= 0 else y
         for y, r, i in zip(results, part.operation.results, part.makes, strict=True)
@@ -134,9 +142,9 @@ def _while(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     while True:
         _bind(env, index, count)
         measure(sizes[:k])
-        if not holds(run(condition, [*carried, *rest], env)[0]):
+        if not holds(run(condition, [*carried, *rest], env, inside=True)[0]):
             break
-        results = run(body, [*carried, *rest], env)
+        results = run(body, [*carried, *rest], env, inside=True)
         carried = results[:n]
         stacks.add(results[n:])
         count += 1
@@ -158,7 +166,7 @@ def _scan(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     places = range(evaluate(length, env))
     for at in reversed(places) if o.op.reverse else places:
         _bind(env, index, at)
-        results = run(body, [*carried, *(_slice(x, at) for x in sliced), *rest], env)
+        results = run(body, [*carried, *(_slice(x, at) for x in sliced), *rest], env, inside=True)
         carried = results[:n]
         stacks.add(results[n:])
     return [*carried, *stacks.done(env, o.op.reverse)]
@@ -190,8 +198,14 @@ def _measured(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
     return results
 
 
-# What only reads: results are the operands.
-READ: dict[Any, Callable[[ControlOperation, list[Any], Env], list[Any]]] = {ReadNumber: _read_number, Sized: _sized}
+def _append(part: ControlOperation, xs: list[Any], env: Env) -> list[Any]:
+    return [appended(xs)]
+
+
+# What only reads: results are the operands. And what grows, whose room is nobody else's matter.
+READ: dict[Any, Callable[[ControlOperation, list[Any], Env], list[Any]]] = {
+    ReadNumber: _read_number, Sized: _sized, Append: _append,
+}  # fmt: skip
 
 
 def _slice(x: Tensor, at: int) -> Tensor:
