@@ -67,8 +67,11 @@ MUTABLE = (
 )
 # Tables of layers: every change moves the counter of layers, so they are read where they are.
 TABLES = (Registry, HookTable)
-# Objects that stand for themselves: guarded by identity, and constants of generated code.
 HEAP_TYPE = 1 << 9  # of a class made in Python
+# Values that are guarded by equality; enumerations and NumPy's scalars are, too.
+BY_VALUE = (type(None), bool, type(...), type(NotImplemented), str, bytes, complex)
+NOT_READ = object()  # in place of what stands for an object
+# Objects that stand for themselves: guarded by identity, and constants of generated code.
 IDENTICAL = (ModuleType, type, BuiltinFunctionType, enum.Enum, Layer, DType, Place)
 
 
@@ -237,32 +240,39 @@ class Trace:
         kind = type(x)
         if isinstance(x, Tensor):
             return self._tensor(x, source)
-        if x is None or kind is bool or x is Ellipsis or x is NotImplemented:
-            self.guards.equal(source, x)
-            return x
         if kind is int or kind is float:
             return self._number(x, source)
-        if kind is str or kind is bytes or kind is complex or isinstance(x, (np.generic, enum.Enum)):
+        if kind in BY_VALUE or isinstance(x, (np.generic, enum.Enum)):
             self.guards.equal(source, x)
             return x
+        known = self._known(x, source)
+        if known is not NOT_READ:
+            return known
+        if source.holder() is not None and source not in self.policy.structural:
+            # What is at a fixed place is a fixed object from here on.
+            self.guards.equal(source, x)
+            self._keep.append(x)
+            source = fixed(x)
+        return self._met_first(x, kind, source)
+
+    def _known(self, x: Any, source: Source) -> Any:
+        """Return what stands for an object that was read before; ``NOT_READ`` for another one."""
         advancing = self._advancing.get(id(x))
         if advancing is not None:
             return advancing
         if id(x) in self._arrays:
             return self._arrays[id(x)]
         known = self.sources.get(id(x))
-        if known is not None:
-            self._meet(x, source, known)
-            shadow = self.shadows.get(id(x))
-            if shadow is None and id(x) in self.appended:
-                return self._container(x, known)
-            return x if shadow is None else shadow.copy
-        held = source.holder()
-        if held is not None and source not in self.policy.structural:
-            # What is at a fixed place is a fixed object from here on.
-            self.guards.equal(source, x)
-            self._keep.append(x)
-            source = fixed(x)
+        if known is None:
+            return NOT_READ
+        self._meet(x, source, known)
+        shadow = self.shadows.get(id(x))
+        if shadow is None and id(x) in self.appended:
+            return self._container(x, known)
+        return x if shadow is None else shadow.copy
+
+    def _met_first(self, x: Any, kind: type, source: Source) -> Any:
+        """Return what stands for an object that was not read before, by its class."""
         if kind in (BuiltinFunctionType, MethodWrapperType) and is_bound(x):
             self._type(source, kind)
             self.guards.equal(Member(source, "__name__"), x.__name__)
@@ -278,38 +288,16 @@ class Trace:
         if kind is FunctionType:
             return self._function(x, source)
         if isinstance(x, TABLES):
-            self._know(x, source)
-            self.guards.table(x)
-            for value in x.values():
-                if not isinstance(value, Tensor) and value is not None:
-                    self._know(value, fixed(value))
-            return x
+            return self._table(x, source)
         if kind in MUTABLE:
             return self._container(x, source)
         if kind is tuple or is_namedtuple(kind):
-            self._type(source, kind)
-            self.guards.length(source, len(x))
-            items = [self.wrap(v, Item(source, i)) for i, v in enumerate(x)]
-            if all(a is b for a, b in zip(items, x, strict=True)):
-                self._know(x, source)
-                return x
-            made = tuple(items) if kind is tuple else kind(*items)
-            self._know(made, source)
-            return made
+            return self._tuple(x, kind, source)
         if kind is frozenset or kind is range or kind is slice:
             self.guards.equal(source, x)
             return x
         if kind is MethodType:
-            self._type(source, kind)
-            function, owner = (
-                self.wrap(x.__func__, Member(source, "__func__")),
-                self.wrap(x.__self__, Member(source, "__self__")),
-            )
-            if isinstance(owner, Tensor):
-                return TensorMethod(owner, x.__name__)
-            made = x if function is x.__func__ and owner is x.__self__ else MethodType(function, owner)
-            self._know(made, source)
-            return made
+            return self._method(x, source)
         if kind in ITERATORS:
             return self._iterator(x, source)
         if kind is np.ndarray and self.policy.full_graph:
@@ -317,6 +305,35 @@ class Trace:
         self._type(source, kind)
         self._know(x, source)
         return x
+
+    def _table(self, x: Any, source: Source) -> Any:
+        self._know(x, source)
+        self.guards.table(x)
+        for value in x.values():
+            if not isinstance(value, Tensor) and value is not None:
+                self._know(value, fixed(value))
+        return x
+
+    def _tuple(self, x: Any, kind: type, source: Source) -> Any:
+        self._type(source, kind)
+        self.guards.length(source, len(x))
+        items = [self.wrap(v, Item(source, i)) for i, v in enumerate(x)]
+        if all(a is b for a, b in zip(items, x, strict=True)):
+            self._know(x, source)
+            return x
+        made = tuple(items) if kind is tuple else kind(*items)
+        self._know(made, source)
+        return made
+
+    def _method(self, x: MethodType, source: Source) -> Any:
+        self._type(source, MethodType)
+        function = self.wrap(x.__func__, Member(source, "__func__"))
+        owner = self.wrap(x.__self__, Member(source, "__self__"))
+        if isinstance(owner, Tensor):
+            return TensorMethod(owner, x.__name__)
+        made = x if function is x.__func__ and owner is x.__self__ else MethodType(function, owner)
+        self._know(made, source)
+        return made
 
     def _meet(self, x: Any, source: Source, known: Source) -> None:
         """Guard that an object which was read from one place is at another one, too."""
