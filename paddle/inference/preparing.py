@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.program import Operand, Operation, Value, reads_number
 from umiak.ops.base import REGISTRY
+from umiak.ops.effects import Require
 from umiak.runtime import parallel
 from umiak.runtime.program_tracer import Run, outside
 from umiak.util.errors import op_error
@@ -118,38 +120,57 @@ class Prepared:
     # --- kernels of the first run
 
     def warm(self, run: Run | StagedRun, sizes: Mapping[str, Sequence[int]] = MappingProxyType({})) -> bool:
-        """Have the kernels of a run made, by runs over zeros; False where sizes could not be guessed, or where what a
-        program keeps or loops over would depend on them. ``sizes``: of inputs, by name, where they need no guess."""
+        """Have the kernels of a run made, by runs over zeros, and over ones where data choose among ways; False where
+        sizes could not be guessed, or where what a program keeps or loops over would depend on them. ``sizes``: of
+        inputs, by name, where they need no guess."""
         runs = [run] if isinstance(run, Run) else [stage.run for stage in run.stages if stage.run is not None]
+        operations = [o for r in runs for o in r.program.walk()]
+        required = [o.op for o in operations if isinstance(o.op, Require)]
         if any(r.program.effects for r in runs) or any(
-            _decides_by_data(o) or o.op.random or o.op.effect for r in runs for o in r.program.walk()
+            _repeats_by_data(o) or o.op.random or (o.op.effect and not isinstance(o.op, Require)) for o in operations
         ):
             return False
         if any(is_offsets(name) for name, _ in run.feeds):  # zeros are offsets of no sequence
             return False
+        by_data = bool(required) or any(o.regions and not _is_of_sizes(o.operands[0]) for o in operations)
+        unfit: tuple[type[BaseException], ...] = *_UNFIT, Stale, *(getattr(builtins, op.kind) for op in required)
+        done = [self._done(run, element, sizes, unfit) for element in ((0, 1) if by_data else (0,))]
+        return any(done)
+
+    def _done(
+        self,
+        run: Run | StagedRun,
+        element: int,
+        sizes: Mapping[str, Sequence[int]],
+        unfit: tuple[type[BaseException], ...],
+    ) -> bool:
+        """Run over inputs of equal elements; False where these do not fit."""
         known = self.config._shapes
         try:
-            given = [self._zeros(meta, known.get(name), sizes.get(name)) for name, meta in run.feeds]
+            given = [self._filled(element, meta, known.get(name), sizes.get(name)) for name, meta in run.feeds]
             for _ in range(RECORDED):
                 run.run(given)
-        except (*_UNFIT, Stale) as error:
+        except unfit as error:
             LOG.debug("no run before the first one: %s", error)
             return False
         return True
 
-    def _zeros(self, meta: Meta, known: Mapping[str, Sequence[int]] | None, given: Sequence[int] | None) -> Tensor:
+    def _filled(
+        self, element: int, meta: Meta, known: Mapping[str, Sequence[int]] | None, given: Sequence[int] | None
+    ) -> Tensor:
         sizes = [n if type(n) is int else 1 if i == 0 else GUESS for i, n in enumerate(meta.shape)]
         if given is not None:
             sizes = list(given)
         elif known is not None and len(known["usual"]) == len(sizes):
             sizes = list(known["usual"])
-        return from_numpy(np.zeros(sizes, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
+        return from_numpy(np.full(sizes, element, meta.dtype.numpy), self.config._place)  # type: ignore[union-attr]
 
 
-def _decides_by_data(o: Operation) -> bool:
-    """Return whether data say which operations run, or on how much: sizes are the same whatever a tensor holds."""
+def _repeats_by_data(o: Operation) -> bool:
+    """Return whether data say how often operations run, or on how much: a loop over zeros may have no end. Of a branch
+    either way may run."""
     if o.regions:
-        return o.name != "cond" or not _is_of_sizes(o.operands[0])
+        return o.name != "cond"
     return reads_number(o) and o.name != "sized"
 
 

@@ -644,8 +644,9 @@ def test_first_calls_at_smaller_sizes_touch_no_new_memory(tmp_path):
         assert pages * resource.getpagesize() < width * side * side * 4 / 4
 
 
-def test_branches_on_sizes_are_lowered_before_the_first_call(tmp_path):
-    """Zeros take the way that other tensors of their sizes take; where data decide, nothing is run before."""
+def test_branches_are_lowered_before_the_first_call(tmp_path):
+    """Zeros take the way that other tensors of their sizes take. Where data decide, either way is tried; loops on data,
+    which may have no end over zeros, are not."""
 
     def by_sizes(x, y):
         if x.shape[1] == y.shape[1] and x.shape[1] > 1:
@@ -655,8 +656,17 @@ def test_branches_on_sizes_are_lowered_before_the_first_call(tmp_path):
     def by_data(x, y):
         return x + y if (x > 0).all() else x + y[:, :1]
 
+    def loop(x, y):
+        while (x < 0.5).all():
+            x = x * 2
+        return x + y
+
     specs = [paddle.static.InputSpec([2, None], "float32", name) for name in "xy"]
-    for call, is_lowered, sizes in ((by_sizes, True, ((64, 64), (64, 3))), (by_data, False, ((64, 64),))):
+    for call, is_lowered, sizes in (
+        (by_sizes, True, ((64, 64), (64, 3))),
+        (by_data, True, ((64, 64), (3, 3))),
+        (loop, False, ((64, 64),)),
+    ):
         prefix = str(tmp_path / call.__name__)
         paddle.jit.save(paddle.jit.to_static(call, specs, full_graph=True), prefix)
         predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
@@ -668,3 +678,18 @@ def test_branches_on_sizes_are_lowered_before_the_first_call(tmp_path):
             (got,) = predictor.run([paddle.to_tensor(x), paddle.to_tensor(y)])
             assert np.array_equal(got.numpy(), np.full((2, n), 0.75, "float32"))
         assert not is_lowered or lowered == before
+
+
+def test_both_ways_of_a_branch_on_data_have_run_before_the_first_call(tmp_path):
+    def call(x):
+        return paddle.exp(x) * 3 if (x > 0).all() else paddle.tanh(x) + x * 5
+
+    prefix = str(tmp_path / "model")
+    paddle.jit.save(call, prefix, [paddle.static.InputSpec([None, 8], "float32", "x")])
+    predictor = inference.create_predictor(inference.Config(prefix + ".json", prefix + ".pdiparams"))
+    xs = [paddle.full([3, 8], value) for value in (2.0, -2.0)]
+    before = {name: dict(kernel.counts) for name, kernel in statistics.kernels().items()}
+    given = [predictor.run([x])[0].numpy() for x in xs]
+    assert {name: dict(kernel.counts) for name, kernel in statistics.kernels().items()} == before
+    for x, y in zip(xs, given, strict=True):
+        np.testing.assert_allclose(y, call(x).numpy(), rtol=1e-6)
