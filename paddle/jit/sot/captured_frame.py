@@ -38,7 +38,7 @@ from paddle.jit.sot.translation import has_captured_branches
 from paddle.jit.source.callees import rewritten
 from paddle.nn.layer.layers import Layer
 from umiak.core.context import current
-from umiak.core.entries import FrameCall, GuardedEntry, Tail
+from umiak.core.entries import CallScalars, FrameCall, GuardedEntry, Tail
 from umiak.core.tensor import Tensor
 from umiak.ir.overlap import overlapping
 from umiak.ir.program import Program
@@ -343,46 +343,17 @@ class CapturedFrame(FrameCall):
         if after != before:
             name = rebuilder.names.name(set_modes)
             effects.append(f"{name}({rebuilder.names.name(after)})")
-        capture = trace.capture
         self.policy.single = trace.single
         numbers = trace.scalars() if trace.numbers else None
-        for condition in capture.conditions:
+        for condition in trace.capture.conditions:
             condition()
         self._keep_histories(trace, rebuilder.outputs)
         set_modes(before)  # of the calls that the entry is for
-        try:
-            captured = Captured(capture, rebuilder.outputs, self.name, trace.owners, {})
-        except Undecided as error:
-            raise AsWritten(str(error)) from error
-        except (CaptureError, RuntimeError) as error:
-            raise Uncapturable(str(error), lasting=False) from error
-        if captured.has_history and not before.gradients:
-            raise HasHistory
-        if trace.reruns and not captured.leaves_no_trace:
-            raise AsWritten("an exception that data decide may be caught, or is the user's own, after a print")
-        self._once(trace, captured)
-        program = captured.program
-        self._refuse_overlap(trace, program)
+        captured = self._captured(trace, rebuilder.outputs, before)
         if broken is not None and broken.reason is not None:
             self.family.break_graph(broken.reason)
             report.say(1, "%s: graph break: %s", self.name, broken.reason)
-        size = len(program.ops)
-        run: Captured | None = captured
-        asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams
-        if not (size or rebuilder.outputs or asked):
-            run = None
-        elif size < switches.least_operations() and not self.policy.full_graph:
-            raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
-        else:
-            self.captures.append(captured)
-            inputs = [spec_of(i.stand_in, self.input_name(i.source)) for i in trace.inputs]
-            outputs = [spec_of(x) for x in rebuilder.outputs if isinstance(x, Tensor)]
-            shown = CapturedProgram(program, [str(x.name) for x in inputs])
-            owner = getattr(self, "owner", None)
-            taken = [owner, *inputs] if isinstance(owner, Layer) else inputs
-            self.concrete.append(
-                ConcreteProgram(self.original(), shown, taken, outputs, list(program.captured.values()))
-            )
+        run = self._run(trace, captured, rebuilder.outputs)
         finish = None
         simple = (
             broken is None
@@ -397,16 +368,56 @@ class CapturedFrame(FrameCall):
             finish = compiled(
                 lines, ["r", *(f"l{i}" for i in range(len(rebuilder.loads)))], rebuilder.names, self.code_object
             )
-        guard = trace.guards.function(
-            self.parameters,
-            [i.source for i in trace.inputs],
-            [n.source for n in trace.numbers],
-            rebuilder.loads,
-            self.name,
-        )
+        return self._entry(trace, rebuilder.loads, run, numbers, finish)
+
+    def _captured(self, trace: Trace, outputs: list[Any], before: Modes) -> Captured:
+        """The program of a trace; raises what says how the call runs, where there can be none."""
+        try:
+            captured = Captured(trace.capture, outputs, self.name, trace.owners, {})
+        except Undecided as error:
+            raise AsWritten(str(error)) from error
+        except (CaptureError, RuntimeError) as error:
+            raise Uncapturable(str(error), lasting=False) from error
+        if captured.has_history and not before.gradients:
+            raise HasHistory
+        if trace.reruns and not captured.leaves_no_trace:
+            raise AsWritten("an exception that data decide may be caught, or is the user's own, after a print")
+        self._once(trace, captured)
+        self._refuse_overlap(trace, captured.program)
+        return captured
+
+    def _run(self, trace: Trace, captured: Captured, outputs: list[Any]) -> Captured | None:
+        """What calls run, which is kept to be shown; None where the program does nothing."""
+        capture, program = trace.capture, captured.program
+        size = len(program.ops)
+        asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams
+        if not (size or outputs or asked):
+            return None
+        if size < switches.least_operations() and not self.policy.full_graph:
+            raise Uncapturable(f"the graph has {size} operations, fewer than MIN_GRAPH_SIZE")
+        self.captures.append(captured)
+        inputs = [spec_of(i.stand_in, self.input_name(i.source)) for i in trace.inputs]
+        given = [spec_of(x) for x in outputs if isinstance(x, Tensor)]
+        shown = CapturedProgram(program, [str(x.name) for x in inputs])
+        owner = getattr(self, "owner", None)
+        taken = [owner, *inputs] if isinstance(owner, Layer) else inputs
+        self.concrete.append(ConcreteProgram(self.original(), shown, taken, given, list(program.captured.values())))
+        return captured
+
+    def _entry(
+        self,
+        trace: Trace,
+        loads: list[Source],
+        run: Captured | None,
+        numbers: CallScalars | None,
+        finish: FunctionType | None,
+    ) -> GuardedEntry:
+        """The entry that serves calls for which the guards hold, and the record of what it has read."""
+        guards = trace.guards
+        sources = [i.source for i in trace.inputs]
         entry = GuardedEntry(
-            guard,
-            trace.guards.watch(),
+            guards.function(self.parameters, sources, [n.source for n in trace.numbers], loads, self.name),
+            guards.watch(),
             [i.tensor for i in trace.inputs],
             [i.axes for i in trace.inputs],
             run,
@@ -416,12 +427,9 @@ class CapturedFrame(FrameCall):
         self.records.append(
             Reads(
                 entry,
-                [(s, v) for kind, s, v in trace.guards.rows if kind == "equal" and type(v) in (int, float)],
+                [(s, v) for kind, s, v in guards.rows if kind == "equal" and type(v) in (int, float)],
                 [(i.source, tuple(i.tensor.shape)) for i in trace.inputs],
-                {
-                    (id(h), k): (h, s)
-                    for (h, k, _), s in zip(trace.guards.places, trace.guards.place_sources, strict=True)
-                },
+                {(id(h), k): (h, s) for (h, k, _), s in zip(guards.places, guards.place_sources, strict=True)},
             )
         )
         return entry
