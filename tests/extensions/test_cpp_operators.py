@@ -26,7 +26,7 @@ def slopes(y, *xs):
 def test_relu_of_each_dtype(ops, rng, dtype):
     x = paddle.to_tensor(rng.standard_normal([3, 5])).astype(dtype)
     x.stop_gradient = False
-    y = ops.test_relu(x)
+    y = ops.test_tanh(x)
     assert y.dtype is x.dtype
     np.testing.assert_array_equal(y.astype("float64").numpy(), np.maximum(x.astype("float64").numpy(), 0))
     (g,) = paddle.grad(y.sum(), x)
@@ -96,6 +96,10 @@ def test_a_list_that_may_be_none(ops, rng, listed):
         np.testing.assert_allclose(total.numpy(), x.numpy() + sum(2 * y.numpy() for y in ys or []), rtol=1e-5)
         for g, factor in zip(slopes(total, x, *(ys or [])), (1, 2, 2), strict=False):
             np.testing.assert_allclose(g, 2 * factor * total.numpy(), rtol=1e-5)
+
+
+def test_contexts_of_devices(ops):
+    assert ops.test_numbered(paddle.ones([2, 2])).tolist() == [[0, 1], [2, 3]]
 
 
 def test_an_operator_without_inputs(ops):
@@ -423,7 +427,7 @@ def test_static_and_saved(ops, rng, tmp_path):
         with paddle.static.program_guard(paddle.static.Program(), paddle.static.Program()):
             x = paddle.static.data("x", [None, 3])
             x.stop_gradient = False
-            y = ops.test_relu(x)
+            y = ops.test_tanh(x)
             (g,) = paddle.static.gradients([(y * y).sum()], [x])
             fed = rng.standard_normal([4, 3]).astype("float32")
             got = paddle.static.Executor().run(feed={"x": fed}, fetch_list=[y, g])
@@ -524,3 +528,11 @@ def test_operators_by_name(ops, rng):
     assert y.tolist() == ops.test_relu(x).tolist() and slopes(y, x)[0].any()
     with pytest.raises(ValueError, match=r"\[_run_custom_op\] requires the name of an operator .*'test_relu'"):
         run("nothing", x)
+
+
+def test_memory_of_devices_is_not_read_by_kernels_of_the_processor(ops, fake):
+    """Addresses of the fake device are no addresses of the processor: who reads one crashes."""
+    x = paddle.to_tensor([-1.0, 2.0], place="fake:0", stop_gradient=False)
+    with pytest.raises(RuntimeError, match=r"\[test_tanh\] .*the processor can read, got that of Place\(fake:0\)"):
+        ops.test_tanh(x)
+    assert ops.test_tanh(x.cpu()).tolist() == pytest.approx([-0.7615942, 0.9640276])

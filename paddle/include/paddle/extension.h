@@ -10,6 +10,7 @@
 #include "umiak/enforce.h"
 #include "umiak/functions.h"
 #include "umiak/operator.h"
+#include "umiak/standard.h"
 
 /* Where pybind11 is: Python's headers and it take longer to compile than all the rest. */
 #if !defined(PADDLE_NO_PYTHON) && __has_include(<pybind11/pybind11.h>) && __has_include(<Python.h>)

@@ -33,7 +33,7 @@ class HostError : public Error {
 template <typename... Parts>
 std::string text_of(const Parts&... parts) {
   std::ostringstream stream;
-  (stream << ... << parts);
+  static_cast<void>((stream << ... << parts));
   return stream.str();
 }
 

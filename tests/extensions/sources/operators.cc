@@ -1,11 +1,8 @@
-// Operators of every kind that extensions have. Both these headers and those of the reference framework compile this file.
-#include <algorithm>
-#include <cmath>
-#include <string>
-#include <vector>
-
+// Operators of every kind that extensions have. Both these headers and those of the reference framework compile this file;
+// both have the standard headers that it uses.
 #include "paddle/extension.h"
 #include "paddle/phi/api/ext/spmd_infer.h"
+#include "paddle/phi/backends/context_pool.h"
 #include "paddle/phi/infermeta/spmd_rules/rules.h"
 
 #define CHECK_CPU(x) PD_CHECK((x).is_cpu(), #x " must be a tensor on the cpu")
@@ -859,3 +856,22 @@ PD_BUILD_OP(test_swap_)
     .Outputs({"OutA", "OutB"})
     .SetInplaceMap({{"A", "OutA"}, {"B", "OutB"}})
     .SetKernelFn(PD_KERNEL(Swapped));
+
+// Contexts of devices, which sources ask for their place, and a function of <numeric>.
+
+std::vector<paddle::Tensor> NumberedOnContext(const paddle::Tensor& x) {
+  auto* context = paddle::experimental::DeviceContextPool::Instance().Get<phi::AllocationType::CPU>(
+      paddle::Place(phi::AllocationType::CPU));
+  PD_CHECK(context->GetPlace() == phi::DeviceContextPool::Instance().Get(x.place())->GetPlace());
+  auto out = paddle::empty(x.shape(), paddle::DataType::INT64, context->GetPlace());
+  std::iota(out.data<int64_t>(), out.data<int64_t>() + out.numel(), int64_t{0});
+  return {out};
+}
+
+std::vector<paddle::DataType> NumberedDtype(const paddle::DataType&) { return {paddle::DataType::INT64}; }
+
+PD_BUILD_OP(test_numbered)
+    .Inputs({"X"})
+    .Outputs({"Out"})
+    .SetKernelFn(PD_KERNEL(NumberedOnContext))
+    .SetInferDtypeFn(PD_INFER_DTYPE(NumberedDtype));

@@ -1,0 +1,2 @@
+#pragma once
+#include "paddle/phi/backends/context_pool.h"
