@@ -7,6 +7,7 @@ from types import ModuleType
 import pytest
 
 from tests.support.extensions import loaded
+from tests.support.fake import fake  # noqa: F401  the fixture
 
 
 @pytest.fixture(scope="session")

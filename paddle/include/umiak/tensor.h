@@ -224,6 +224,14 @@ class Tensor final {
     if (h.dtype != wanted) {
       throw ::umiak::Error(::umiak::text_of("Tensor::data<", wanted, ">() requires a tensor of this dtype, got ", h.dtype));
     }
+#ifndef PADDLE_WITH_CUSTOM_DEVICE
+    if (h.place.GetType() == AllocationType::CUSTOM) {
+      throw ::umiak::Error(::umiak::text_of("Tensor::data<", wanted, ">() requires memory that the processor can read, got that of ",
+                                            h.place,
+                                            ". Copy the tensor to paddle::CPUPlace(), or define PADDLE_WITH_CUSTOM_DEVICE where "
+                                            "the source computes on this device"));
+    }
+#endif
     return h.data;
   }
   void allocate(const std::vector<int64_t>& shape, DataType dtype, const Place& place) {
