@@ -176,8 +176,14 @@ class Tables:
 
     def kernel(self) -> str:
         rows: dict[str, Row] = {}
-        for k in self.profile.of(KERNEL):
-            rows.setdefault(k.name, Row(k.name)).add(k.duration, [k])
+        kernels = list(self.profile.of(KERNEL))
+        measured = {k.name for k in kernels if k.thread < 0}  # by a device, on rows of its own
+        for k in kernels:
+            row = rows.setdefault(k.name, Row(k.name))
+            if k.thread >= 0 and k.name in measured:  # the host's launch, which knows what the kernel moves
+                row.bytes, row.flops = row.bytes + k.args.get("bytes", 0), row.flops + k.args.get("flops", 0)
+            else:
+                row.add(k.duration, [k])
         overall = sum(sum(r.times) for r in rows.values())
         lines = []
         for row in sorted(rows.values(), key=self.key):

@@ -6,9 +6,11 @@ import time
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 import paddle
 from paddle.profiler import Profiler, ProfilerTarget
+from umiak.observe.tables import Tables
 
 
 def test_kernels_and_copies_of_the_device_are_recorded(device):
@@ -25,6 +27,20 @@ def test_kernels_and_copies_of_the_device_are_recorded(device):
     assert len({e.thread for e in found}) == 2
     assert all(profile.start <= e.start <= e.end <= profile.end for e in found)
     assert found[0].end <= found[1].start
+
+
+def test_launches_are_counted_once(device):
+    x = paddle.ones([64, 64])
+    (x * 2).numpy()
+    with Profiler(targets=[ProfilerTarget.CPU, ProfilerTarget.CUSTOM_DEVICE]) as profiler:
+        for _ in range(3):
+            y = x * 2
+        y.numpy()
+    profile = profiler.profiler_result
+    (line,) = [r for r in Tables(profile, "ms").kernel().splitlines() if r.startswith("mul")]
+    launches, times = line.split()[1:3]
+    spent = sum(e.duration for e in profile.events if e.name == "mul" and e.kind == "Kernel" and e.thread < 0)
+    assert launches == "3" and float(times) == pytest.approx(spent / 1e6, abs=2e-3)
 
 
 def test_nothing_is_recorded_afterwards(device, opencl):
