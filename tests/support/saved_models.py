@@ -171,6 +171,28 @@ class Again(nn.Layer):
         return up, paddle.where(h > 0, h, -h), h, steps + 1, steps, x
 
 
+@case("heads of a single-shot detector", image(16))
+class Heads(nn.Layer):
+    """What the reference's predictors fuse, or give another order of axes: heads in rows, a grid of two rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.convs = nn.LayerList(nn.Conv2D(a, 8, 3, 2, 1, bias_attr=False) for a in (3, 8))
+        self.norms = nn.LayerList(nn.BatchNorm2D(8) for _ in range(2))
+        self.shortcut = nn.Conv2D(8, 8, 1, bias_attr=False)
+        self.heads = nn.LayerList(nn.Conv2D(8, 12, 3, padding=1) for _ in range(2))
+        self.last = nn.Linear(6, 5)
+
+    def forward(self, x):
+        rows = []
+        for conv, norm, head in zip(self.convs, self.norms, self.heads):
+            x = F.leaky_relu(norm(conv(x)), 0.1)
+            rows.append(head(x).transpose([0, 2, 3, 1]).reshape([x.shape[0], 3 * x.shape[2] * x.shape[3], 4]))
+        x = F.leaky_relu(self.shortcut(x) + x, 0.1).mean([2, 3])
+        grid = x[:, :3].unsqueeze(1) + paddle.arange(4, dtype="float32").unsqueeze(1)
+        return paddle.concat(rows, 1), self.last(paddle.concat([grid, grid * 2], -1))
+
+
 @case("super-resolution", image(6))
 def super_resolution():
     return nn.Sequential(

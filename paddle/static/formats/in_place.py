@@ -3,8 +3,10 @@
 They have oneDNN compute what it can, and let other kernels write into an operand that nobody else reads. What comes
 from oneDNN is read through a view there, of which each reader has its own: of ``h = x @ w; y = silu(h)`` the second
 writes over ``h``, and whatever reads that afterwards gets the wrong numbers, in files of the reference as in ours.
-Matmuls misread what convolutions leave in blocks of channels, and what reads the results of a branch does
-not ask how they lie. ``tile`` by 1 is a copy that oneDNN does not make: plain memory of its own.
+Matmuls misread what convolutions leave in blocks of channels, and what was broadcast of two; leaky relus end the
+process as a part of convolutions without a bias; what reads the results of a branch does not ask how they lie. Where
+a change of shape is fused with what it reads, or is read by, the result keeps the type that it had, which lists of
+tensors are checked against. ``tile`` by 1 is a copy that oneDNN does not make: plain memory of its own.
 """
 
 from __future__ import annotations
@@ -12,7 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from paddle.static.formats.equal import first_equals, free_numbers
-from paddle.static.formats.graph import SPLIT, YIELD, Attribute, Block, Module, Operation, Result, TensorType, reads
+from paddle.static.formats.graph import (
+    COMBINE,
+    SPLIT,
+    YIELD,
+    Attribute,
+    Block,
+    Module,
+    Operation,
+    Result,
+    TensorType,
+    reads,
+)
 
 # Operators that oneDNN computes, of operands in float32.
 _BY_ONEDNN = frozenset({
@@ -44,7 +57,15 @@ _VIEWING_OTHER_TYPES = frozenset({"unsqueeze", "squeeze", "reshape", "flatten"})
 
 # Operators whose results oneDNN may keep in blocks of channels, and those that leave them so.
 _BLOCKING = frozenset({"conv2d", "conv2d_transpose", "conv3d", "depthwise_conv2d"})
-_BLOCKED = _BY_ONEDNN - {"matmul", "reshape", "transpose", "flatten", "squeeze", "cast", "max", "min", "mean", "sum"}
+_BLOCKED = (_BY_ONEDNN | {COMBINE, SPLIT}) - {
+    "matmul", "reshape", "transpose", "flatten", "squeeze", "cast", "max", "min", "mean", "sum",
+}  # fmt: skip
+# Those that misread blocks: matmuls; and what crashes as a part of a convolution without a bias.
+_MISREADING = frozenset({"matmul", "leaky_relu"})
+_BROADCASTING = frozenset({"add", "subtract", "multiply"})
+
+# Pairs of operators that become one, whose result has the sizes of the second and the type of the first.
+_FUSED = frozenset({("transpose", "reshape"), ("transpose", "unsqueeze"), ("squeeze", "transpose")})
 
 
 def _short(o: Operation) -> str:
@@ -68,13 +89,16 @@ class _Keeping:
             if stop
         }
         self.roots: dict[int, frozenset[int]] = {}
-        self.blocked: set[int | None] = set()  # what may lie in blocks of channels, which matmuls misread
+        self.shapes: dict[int | None, tuple[int, ...]] = {}
+        self.blocked: set[int | None] = set()  # what may lie in blocks of channels or in another order of axes
 
     def block(self, block: Block, around: dict[int, Result], later: set[int]) -> None:
         """``around``: what oneDNN may have made outside; ``later``: what is read when the block is done."""
         read = [{self.first[n] for n in reads(o)} for o in block.operations]
         last = {n: i for i, numbers in enumerate(read) for n in numbers}  # the last reader of each value
         views = dict(around)
+        listed = {n for o in block.operations if o.name == COMBINE for n in o.operands}
+        makers: dict[int | None, str] = {}
         made: list[Operation] = []
         for i, o in enumerate(block.operations):
             name = _short(o)
@@ -90,15 +114,23 @@ class _Keeping:
                     last.get(n, -1) > i or n in later for n in roots
                 ):
                     made += self.copied(x, o, place)
-            if name == "matmul":
+            if name in _MISREADING:
                 for k, n in enumerate(o.operands):
                     if n in self.blocked and n in views:
                         made += self.copied(views[n], o, k)
-            if name in _BLOCKING or (name in _BLOCKED and not self.blocked.isdisjoint(o.operands)):
+            if (
+                name in _BLOCKING
+                or self.broadcast(name, o)
+                or (name in _BLOCKED and not self.blocked.isdisjoint(o.operands))
+            ):
                 self.blocked.update(r.number for r in o.results)
+            if (makers.get(n), name) in _FUSED and o.results[0].number in listed and n in views:
+                made += self.copied(views[n], o, place)
             if o.name == YIELD:
                 made += self.yielded(o, views)
             made.append(o)
+            makers.update({r.number: name for r in o.results})
+            self.shapes.update({r.number: r.type.shape for r in o.results if isinstance(r.type, TensorType)})
             if o.regions:
                 behind = later.union(n for n in last if last[n] > i)
                 if name == "while":  # another iteration follows
@@ -108,6 +140,13 @@ class _Keeping:
             if o.name == SPLIT or name in _BY_ONEDNN:
                 views.update({r.number: r for r in o.results if _narrow(r) or name == "cast"})
         block.operations = made
+
+    def broadcast(self, name: str, o: Operation) -> bool:
+        """Whether both operands are broadcast: results have the order of axes that seems to be that of one with 1s."""
+        if name not in _BROADCASTING:
+            return False
+        shapes = [self.shapes.get(n) for n in o.operands]
+        return None not in shapes and getattr(o.results[0].type, "shape", None) not in shapes
 
     def yielded(self, o: Operation, views: dict[int, Result]) -> Iterator[Operation]:
         """Copies of what a region yields: results of branches and loops are read as if other kernels had made them."""

@@ -10,7 +10,7 @@ import pytest
 import paddle
 import paddle.nn.functional as F
 from paddle.static.formats import pir
-from paddle.static.formats.graph import FETCH
+from paddle.static.formats.graph import COMBINE, FETCH
 
 W = paddle.to_tensor(np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4))
 
@@ -109,6 +109,46 @@ def test_branches_and_loops_write_over_nothing_that_is_read_behind_them(tmp_path
         return s
 
     assert operand(saved(loop, tmp_path, [None, 3], [2]), "silu") == "tile"
+
+
+def listed(module):
+    """Which operator makes what the operator reads that makes the first tensor of the only list."""
+    made = {r.number: o for o in module.block.walk() for r in o.results}
+    (o,) = (o for o in module.block.walk() if o.name == COMBINE)
+    return made[made[o.operands[0]].operands[0]].name
+
+
+CHANGES = {
+    "rows of a transposed one": lambda x: x.transpose([0, 2, 3, 1]).reshape([2, 9, 4]),
+    "axes joined behind a transposition": lambda x: x.transpose([0, 2, 3, 1]).flatten(1, 2),
+    "a transposed one without an axis": lambda x: (x[:, :, :1] * 2).squeeze(2).transpose([0, 2, 1]),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_lists_have_no_tensor_whose_changes_of_shape_could_become_one(name, tmp_path):
+    module = saved(lambda x: paddle.concat([CHANGES[name](x), CHANGES[name](x + 1)], 1), tmp_path, [2, 4, 3, 3])
+    assert listed(module) == "pd_op.tile"
+
+
+@pytest.mark.parametrize("before", [lambda x: x, lambda x: F.relu(x), lambda x: paddle.concat([x, x], 1)])
+def test_what_was_broadcast_of_two_is_copied_for_matmuls(before, tmp_path):
+    def both(x):
+        return before(x.unsqueeze(1) * paddle.to_tensor([[1.0], [2.0]])) @ W
+
+    assert operand(saved(both, tmp_path, [None, 3]), "matmul") == "tile"
+
+    def one(x):
+        return before(x * x[:, :1]) @ W
+
+    assert operand(saved(one, tmp_path, [None, 2, 3]), "matmul") != "tile"
+
+
+@pytest.mark.parametrize("rest", [lambda x, y: y, lambda x, y: y + x, lambda x, y: F.relu(y)])
+def test_leaky_relus_are_no_part_of_convolutions(rest, tmp_path):
+    kernel = paddle.to_tensor(np.linspace(-1, 1, 36, dtype="float32").reshape(2, 2, 3, 3))
+    module = saved(lambda x: F.leaky_relu(rest(x, F.conv2d(x, kernel, padding=1)), 0.2), tmp_path, [None, 2, 4, 4])
+    assert operand(module, "leaky_relu") == "tile"
 
 
 def fetched(module):
