@@ -137,7 +137,8 @@ class Predictor:
         """Run the model once.
 
         Args:
-            inputs: tensors in the order of ``get_input_names()``; None: what the handles were given.
+            inputs: tensors in the order of ``get_input_names()``, or in any, where all have these names; None: what the
+                handles were given.
 
         Returns:
             A list of tensors in the order of ``get_output_names()``, where inputs were given; else None: handles have
@@ -155,7 +156,7 @@ class Predictor:
         if inputs is not None:
             if len(inputs) != len(names):
                 raise op_error(ValueError, "run", f"{len(names)} inputs: {names}", len(inputs))
-            for name, x in zip(names, inputs, strict=True):
+            for name, x in zip(_names_of(inputs, names), inputs, strict=True):
                 if not isinstance(x, core.Tensor):
                     raise op_error(TypeError, "run", f"a tensor as {name!r}", type(x).__name__)
                 values[True, name] = self._slots.accept("run", name, x)
@@ -292,6 +293,13 @@ def create_predictor(config: Config) -> Predictor:
         ValueError: [create_predictor] requires a config with a model, got none. Config(program, parameters) names one.
     """
     return Predictor(config)
+
+
+def _names_of(inputs: Sequence[core.Tensor], names: list[str]) -> list[str]:
+    """The inputs that tensors are for: by their own names, where these are all inputs' names, as in the reference; else
+    in order."""
+    own: list[Any] = [getattr(x, "_name", None) for x in inputs]  # a name that nobody asked for is not made
+    return own if set(own) == set(names) else names
 
 
 @public("paddle.inference")

@@ -40,6 +40,19 @@ def same(got, want, **close):
         np.testing.assert_allclose(a, b, **(close or CLOSE))
 
 
+def test_inputs_that_have_the_names_of_all_may_come_in_any_order(tmp_path):
+    """As in the reference: "b" and "a" are taken by name, "b" and anything else in order."""
+    spec = [paddle.static.InputSpec([None], name=name) for name in "ab"]
+    paddle.jit.save(lambda a, b: a - 2 * b, str(tmp_path / "m"), spec)
+    files = inference.Config(str(tmp_path / "m.json"), str(tmp_path / "m.pdiparams"))
+    predictor = inference.create_predictor(files)
+    for names, wanted in (((), 8), ("ab", 8), ("ba", -19), (("b",), 8), (("b", "c"), 8), ("bb", 8)):
+        inputs = [paddle.to_tensor([10.0]), paddle.to_tensor([1.0])]
+        for x, name in zip(inputs, names, strict=False):
+            x.name = name
+        assert predictor.run(inputs)[0].tolist() == [wanted]
+
+
 @pytest.mark.parametrize("name", inference_nets.NETS)
 def test_as_in_eager_mode(saved, config, name):
     net, _ = saved(name)
