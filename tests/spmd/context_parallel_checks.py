@@ -285,6 +285,14 @@ def check_refusals(rank, size):
     if size > 1:
         other = paddle.to_tensor(masks.causal_document([TOKENS - rank - 1, rank + 1]).indices)
         refused(r"requires the same mask, chunks, shapes", x, x, x, (other, chunks, causal), kind=comm.CommError)
+        first, same = rank == 0, r"requires the same mask, chunks, shapes, dtypes and scale"
+        heads, wide = paddle.zeros([1, TOKENS // size, 4, 8]), x.astype("float64")
+        two = paddle.concat([rows, rows], axis=3)
+        refused(same, x, x, x, plan, softmax_scale=0.5 if first else 0.25, kind=comm.CommError)
+        refused(same, x, x, x, plan, form=FORMS[first], kind=comm.CommError)
+        refused(same, x, x, x, (two, chunks, first), kind=comm.CommError)
+        refused(same, *[wide if first else x] * 3, plan, kind=comm.CommError)
+        refused(same, heads if first else x, x, x, plan, kind=comm.CommError)
         mine = twice if rank == 0 else chunks
         kind = ValueError if rank == 0 else comm.CommError
         refused(
