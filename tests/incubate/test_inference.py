@@ -42,6 +42,34 @@ def test_a_layer():
     assert entry.sizes == [[None, 4]]
 
 
+def test_what_is_compiled_may_be_compiled_again_and_saved(tmp_path):
+    """A layer, twice, with an argument that is given by name; a method of one, twice; and either inside of a model."""
+
+    class Chosen(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, pair, doubled):
+            y = self.inner(pair[0]) + pair[1]
+            return y * 2 if doubled else y
+
+        def inner(self, x):
+            return self.linear(x)
+
+    x, layer = paddle.randn([3, 4]), Chosen()
+    wanted = layer([x, x], doubled=True)
+    layer.inner = inference(inference(layer.inner))
+    for _ in range(3):
+        close(layer([x, x], doubled=True), wanted)
+    inference(inference(layer))
+    for _ in range(3):
+        close(layer([x, x], doubled=True), wanted)
+        close(layer([x, x], False) * 2, wanted)
+    paddle.jit.save(layer, str(tmp_path / "m"), [[paddle.static.InputSpec([None, 4])] * 2, True])
+    close(paddle.jit.load(str(tmp_path / "m"))(x, x), wanted)
+
+
 def test_a_function_with_all_kinds_of_arguments():
     layer, calls = net(), []
 

@@ -23,6 +23,7 @@ from paddle.static.input import InputSpec
 from paddle.static.saving import load_from_file
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
+from umiak.ir.tracer import SymTensor
 from umiak.util import pytree
 from umiak.util.errors import op_error
 
@@ -98,13 +99,18 @@ class _Compiled:
     name: str
     entries: list[_Entry] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.__signature__ = inspect.signature(self.function)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        bound = inspect.signature(self.function).bind(*args, **kwargs)
+        bound = self.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
         if bound.kwargs:
             raise op_error(ValueError, "inference", "a function without keyword-only arguments", sorted(bound.kwargs))
         leaves, structure = pytree.flatten(bound.args)
         tensors = [x for x in leaves if isinstance(x, Tensor)]
+        if any(isinstance(x, SymTensor) for x in tensors):  # recorded as a part of another program
+            return self.function(*bound.args)
         entry = self._entry(structure, leaves, tensors)
         if entry.serves(tensors):
             return self._run(entry, tensors)
