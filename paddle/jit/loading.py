@@ -129,13 +129,19 @@ class TranslatedLayer(Layer):
 
     def __init__(self, programs: Mapping[str, Module], persistable_vars: Mapping[str, Any]) -> None:
         super().__init__()
+        copied = {
+            n: from_numpy(v) if isinstance(v, np.ndarray) else v.detach().clone() for n, v in persistable_vars.items()
+        }
+        self._fill(programs, copied)
+
+    def _fill(self, programs: Mapping[str, Module], values: Mapping[str, Tensor]) -> None:
+        """``values``: tensors that nobody else has."""
         self._keys: dict[str, str] = {}  # by the names in files
         self._dtypes: dict[str, DType] = {}
         kept = (o for m in programs.values() for o in m.named(PARAMETER) if is_kept(o))
         flags = {o.plain("parameter_name"): trainable(o) for o in kept}
         for i, name in enumerate(sorted(flags)):
-            value = persistable_vars[name]
-            made = Parameter(from_numpy(value) if isinstance(value, np.ndarray) else value.detach().clone())
+            made = Parameter(values[name].detach())
             made._describe(unique_name.generate(name), ParamAttr(trainable=flags[name]))
             self._keys[name] = f"param_{i}"
             self._dtypes[name] = made.dtype
@@ -255,7 +261,20 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
             values = {**_values(source, wanted, together), **values}
         elif missing := sorted(set(wanted) - set(values)):
             raise op_error(ValueError, "load", f"values of {missing} in {prefix + VALUES_END}", "no such file")
-    return TranslatedLayer(modules, values)
+    layer = object.__new__(TranslatedLayer)
+    Layer.__init__(layer)
+    layer._fill(modules, _own(values))
+    return layer
+
+
+def _own(values: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Values that were read, as tensors that share nothing."""
+    own, seen = {}, set()
+    for name, value in values.items():
+        x = from_numpy(value) if isinstance(value, np.ndarray) else value
+        own[name] = x.clone() if id(x.storage) in seen else x
+        seen.add(id(own[name].storage))
+    return own
 
 
 def _values(source: str, wanted: list[str], together: list[str]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from paddle.framework.io import load as load_data
+from paddle.framework.place import current_place
 from paddle.static import program_file
 from paddle.static.formats import parameters, pir
 from paddle.static.formats.graph import Module
@@ -57,6 +58,7 @@ def _read_json(data: bytes) -> Module | Contents:
     return known.read(document).check()
 
 
+_PICKLE = b"\x80"  # its first byte
 PROGRAM_ENDS, VALUES_END = (".json", ".pdmodel"), ".pdiparams"
 IN_FOLDER = "__model__", "__model__.json"  # programs of folders in which each parameter may be a file
 
@@ -122,8 +124,16 @@ def read_values(source: Any, names: Sequence[str], op_name: str) -> dict[str, An
         return {}
     if not isinstance(source, (bytes, bytearray, memoryview)) and os.path.isdir(source):
         return {n: _values_of_file(os.path.join(source, _plain_name(n, op_name)), n, op_name) for n in names}
+    place = current_place()
+    if not isinstance(source, (bytes, bytearray, memoryview)) and os.path.isfile(source) and place.device_type == "cpu":
+        with open(source, "rb") as file:
+            if file.peek(1)[:1] != _PICKLE:
+                try:
+                    return parameters.read_file(file, names, place)
+                except FormatError as error:
+                    raise damaged(op_name, "file of values", source, error) from error
     data = content(source)
-    if data[:1] == b"\x80":  # of a pickle
+    if data[:1] == _PICKLE:
         with outside():
             found = load_data(io.BytesIO(data))
         if not isinstance(found, dict) or not all(isinstance(v, Tensor) for v in found.values()):

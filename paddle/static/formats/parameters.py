@@ -7,16 +7,18 @@ then the elements. A ``.pdiparams`` file has the streams of all parameters, sort
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from umiak.core.array import host_values
+from umiak.core.array import host_values, operand
 from umiak.core.dtype import DType, convert
-from umiak.core.tensor import Tensor
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor, empty
 from umiak.ir.serialise import FormatError
 
 # Numbers of element types in protobuf messages, and their names here.
@@ -35,14 +37,22 @@ class _Reader:
 
     def __init__(self, data: bytes | memoryview) -> None:
         self.data = memoryview(data).cast("B")
+        self.size = len(self.data)
         self.at = 0
 
     def take(self, n: int, what: str) -> memoryview:
-        left = len(self.data) - self.at
+        self._pass(n, what)
+        return self.data[self.at - n : self.at]
+
+    def _pass(self, n: int, what: str) -> None:
+        left = self.size - self.at
         if not 0 <= n <= left:
             raise FormatError(f"{n} bytes of {what} are required at byte {self.at}, got {left}")
         self.at += n
-        return self.data[self.at - n : self.at]
+
+    def value(self, dtype: DType, shape: tuple[int, ...]) -> Any:
+        """The elements that come next, as an array over the bytes."""
+        return np.frombuffer(self.take(*_elements(dtype, shape)), dtype.numpy).reshape(shape)
 
     def number(self, form: str, what: str) -> int:
         return struct.unpack("<" + form, self.take(struct.calcsize(form), what))[0]
@@ -55,6 +65,38 @@ class _Reader:
             if byte < 0x80:
                 return value
         raise FormatError(f"a number of at most 10 bytes is required before byte {self.at}")
+
+
+class _FileReader(_Reader):
+    """The same of a file, of which nothing is kept but the values: each is read to where it stays."""
+
+    def __init__(self, file: BinaryIO, place: Place) -> None:
+        self.file, self.place = file, place
+        self.size = os.fstat(file.fileno()).st_size
+        self.at = 0
+
+    def take(self, n: int, what: str) -> memoryview:
+        self._pass(n, what)
+        taken = self.file.read(n)
+        self._check(len(taken), n)
+        return memoryview(taken)
+
+    def value(self, dtype: DType, shape: tuple[int, ...]) -> Tensor:
+        n, what = _elements(dtype, shape)
+        self._pass(n, what)
+        made = empty(shape, dtype, self.place)
+        if n:
+            self._check(self.file.readinto(operand(made).reshape(-1).view(np.uint8).data), n)
+        return made
+
+    def _check(self, got: int, n: int) -> None:
+        if got != n:
+            raise FormatError(f"{n} bytes are required at byte {self.at - n}, got {got}: the file has become shorter")
+
+
+def _elements(dtype: DType, shape: tuple[int, ...]) -> tuple[int, str]:
+    """How many bytes elements take, and what they are called in errors."""
+    return prod(shape) * dtype.itemsize, f"elements of shape {list(shape)} and dtype {dtype.name}"
 
 
 def _description(data: memoryview) -> tuple[DType, tuple[int, ...]]:
@@ -81,7 +123,7 @@ def _description(data: memoryview) -> tuple[DType, tuple[int, ...]]:
     return convert(ELEMENTS[element]), tuple(sizes)
 
 
-def _next(reader: _Reader) -> np.ndarray:
+def _next(reader: _Reader) -> Any:
     version = reader.number("I", "a version")
     if version != 0:
         raise FormatError(f"version 0 of a tensor's stream is required, got {version}")
@@ -94,8 +136,7 @@ def _next(reader: _Reader) -> np.ndarray:
     if not 0 <= n <= _MOST_DESCRIPTION:
         raise FormatError(f"a description of at most {_MOST_DESCRIPTION} bytes is required, got {n}")
     dtype, shape = _description(reader.take(n, "a description"))
-    elements = reader.take(prod(shape) * dtype.itemsize, f"elements of shape {list(shape)} and dtype {dtype.name}")
-    return np.frombuffer(elements, dtype.numpy).reshape(shape)
+    return reader.value(dtype, shape)
 
 
 def read(data: bytes | memoryview, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -104,16 +145,28 @@ def read(data: bytes | memoryview, names: Sequence[str]) -> dict[str, np.ndarray
     Raises:
         FormatError: damaged streams, or more or fewer of them than names.
     """
-    reader = _Reader(data)
-    found: dict[str, np.ndarray] = {}
+    return _named(_Reader(data), names)
+
+
+def read_file(file: BinaryIO, names: Sequence[str], place: Place) -> dict[str, Tensor]:
+    """The values in a file of streams, as tensors on a place of the host that nobody else has.
+
+    Raises:
+        FormatError: as :func:`read`.
+    """
+    return _named(_FileReader(file, place), names)
+
+
+def _named(reader: _Reader, names: Sequence[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     for name in sorted(names):
-        if reader.at == len(reader.data):
+        if reader.at == reader.size:
             raise FormatError(f"{len(names)} values are required, got {len(found)}")
         try:
             found[name] = _next(reader)
         except FormatError as error:
             raise FormatError(f"the value of {name!r}: {error}") from error
-    if (left := len(reader.data) - reader.at) > 0:
+    if (left := reader.size - reader.at) > 0:
         raise FormatError(f"{len(names)} values are required, got {left} more bytes behind them")
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from pathlib import Path
 
@@ -80,10 +81,48 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_damaged_file_is_refused(name):
+def test_a_damaged_file_is_refused(name, tmp_path):
     data, words = BAD[name]
     with pytest.raises(FormatError, match=words):
         parameters.read_one(data)
+    (tmp_path / "x").write_bytes(data)
+    with pytest.raises(ValueError, match=words):
+        files.read_values(tmp_path / "x", [""], "f")
+
+
+def test_values_of_a_file_are_read_to_where_they_stay(tmp_path):
+    path = tmp_path / "x.pdiparams"
+    path.write_bytes(ALL)
+    found = files.read_values(path, NAMES, "f")
+    path.write_bytes(bytes(len(ALL)))
+    for name, dtype, shape in VALUES:
+        x = found[name]
+        assert isinstance(x, paddle.Tensor) and (x.dtype.name, list(x.shape)) == (dtype, shape)
+        np.testing.assert_array_equal(bits(x.numpy()), SAVED[f"value:{name}"])
+    assert parameters.write(found) == ALL
+    assert len({id(x.storage) for x in found.values()}) == len(NAMES)
+
+
+def test_a_file_that_ends_early_is_refused(tmp_path):
+    """Wherever it ends, nothing is read that is not there."""
+    path = tmp_path / "x.pdiparams"
+    for end in range(0, len(ALL), 7):
+        path.write_bytes(ALL[:end])
+        with pytest.raises(ValueError, match="requires a file of values in"):
+            files.read_values(path, NAMES, "f")
+
+
+def test_a_file_that_becomes_shorter_is_refused(tmp_path):
+    path = tmp_path / "x.pdiparams"
+    data = stream(b"\x08\x05\x10\x80\x80\x01", bytes(1 << 16))
+    path.write_bytes(data)
+    with open(path, "rb") as file:
+        file.peek(1)
+        os.truncate(path, len(data) - 4)
+        size = os.stat_result([*os.fstat(file.fileno())[:6], len(data), 0, 0, 0])
+        with pytest.MonkeyPatch.context() as patched, pytest.raises(FormatError, match="has become shorter"):
+            patched.setattr(parameters.os, "fstat", lambda number: size)
+            parameters.read_file(file, ["w"], paddle.CPUPlace())
 
 
 def test_the_error_names_the_value_and_the_file(tmp_path):
