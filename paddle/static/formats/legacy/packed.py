@@ -24,9 +24,9 @@ _BY_ROW = frozenset(
     """
     assign brelu cast concat cumsum dropout elementwise_add elementwise_div elementwise_max elementwise_min
     elementwise_mul elementwise_pow elementwise_sub elu equal exp fc fill_any_like fill_zeros_like floor gelu
-    hard_sigmoid hard_swish label_smooth layer_norm leaky_relu less_than log log_softmax logical_not lookup_table
-    lookup_table_v2 mul pow reciprocal relu relu6 round rsqrt scale sigmoid sign softmax softplus softsign sqrt square
-    stanh sum swish tanh top_k top_k_v2
+    hard_sigmoid hard_swish hash label_smooth layer_norm leaky_relu less_than log log_softmax logical_not
+    lookup_table lookup_table_v2 mul pow reciprocal relu relu6 round rsqrt scale sigmoid sign softmax softplus
+    softsign sqrt square stanh sum swish tanh top_k top_k_v2
 """.split()
 )
 

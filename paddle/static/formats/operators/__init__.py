@@ -19,6 +19,7 @@ from paddle.static.formats.operators import (
     products,
     quantisation,
     randomness,
+    rare,
     recurrent,
     reductions,
     search,

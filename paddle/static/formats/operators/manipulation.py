@@ -347,7 +347,10 @@ def array_length(x: Raw) -> Any:
 
 @operator("array_read")
 def array_read(array: Raw, i: Number) -> Any:
-    return array[int(i)]
+    at = int(i)
+    if not -len(array) <= at < len(array):
+        raise IndexError(f"[array_read] requires a place below {len(array)}, the length of the list, got {at}")
+    return array[at]
 
 
 @operator("array_write")

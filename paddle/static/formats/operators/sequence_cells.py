@@ -72,14 +72,14 @@ def sequence_gru(
 def sequence_lstm(
     x: Tensor, offsets: Tensor, weight: Tensor, bias: Tensor, h0: Tensor | None = None, c0: Tensor | None = None, *,
     use_peepholes: bool = True, is_reverse: bool = False, gate_activation: str = "sigmoid",
-    cell_activation: str = "tanh", candidate_activation: str = "tanh",
+    cell_activation: str = "tanh", candidate_activation: str = "tanh", biased: bool = False,
 ) -> Any:  # fmt: skip
     size = weight.shape[0]
     gate, of_cell, candidate = (
         chosen(_ACTIVATIONS, name) for name in (gate_activation, cell_activation, candidate_activation)
     )
     flat = bias.reshape([-1])
-    x = x + flat[: 4 * size]
+    x = x if biased else x + flat[: 4 * size]
     # Of the cell's state, to the gates of what comes in, what stays, and what goes out.
     peepholes = [flat[k * size : (k + 1) * size] for k in (4, 5, 6)] if use_peepholes else None
 

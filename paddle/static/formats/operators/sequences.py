@@ -131,11 +131,23 @@ def _neighbour(x: Tensor, offsets: Tensor, owners: Tensor, distance: int) -> tup
 
 
 @operator("sequence_conv")
-def sequence_conv(x: Tensor, offsets: Tensor, filter: Tensor, *, context_length: int, context_start: int = 0) -> Any:
+def sequence_conv(
+    x: Tensor, offsets: Tensor, filter: Tensor, around: Tensor | None = None, *,
+    context_length: int, context_start: int = 0,
+) -> Any:  # fmt: skip
+    """``around``: rows before a sequence, and behind it, those next to it first to count; None: zeros."""
     owners, parts = owners_of(offsets, x), []
+    starts, ends = paddle.gather(offsets[:-1], owners), paddle.gather(offsets[1:], owners)
+    before = max(-context_start, 0)
     for k in range(bounded(context_length)):
-        row, inside = _neighbour(x, offsets, owners, context_start + k)
-        parts.append(row * inside.astype(x.dtype))
+        distance = context_start + k
+        row, inside = _neighbour(x, offsets, owners, distance)
+        if around is None or not distance:
+            parts.append(row * inside.astype(x.dtype))
+            continue
+        places = rows_of(x) + distance
+        outside = before + (places - starts if distance < 0 else places - ends)
+        parts.append(paddle.where(inside, row, _within(around, outside)))
     return paddle.matmul(paddle.concat(parts, 1), filter)
 
 

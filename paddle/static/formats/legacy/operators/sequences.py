@@ -66,15 +66,14 @@ def _by_item(t: Translator, o: Operator) -> None:
 
 @rule("sequence_conv")
 def _conv(t: Translator, o: Operator) -> None:
-    if o.get("paddingTrainable", False):
-        raise FormatError("a convolution without trained rows around sequences is required, got 'paddingTrainable'")
     t.packed.share(t.input(o, "X"), _convolved(t, o, t.result_type(o, "Out")))
 
 
 def _convolved(t: Translator, o: Operator, type: ValueType) -> int:
     if o.get("contextStride", 1) != 1:
         raise FormatError(f"'contextStride' of 1 is required, got {o.get('contextStride', 1)}")
-    operands = [t.input(o, "X"), _of(t, o, "X"), t.input(o, "Filter")]
+    around = t.input(o, "PaddingData") if o.get("paddingTrainable", False) else None
+    operands = [t.input(o, "X"), _of(t, o, "X"), t.input(o, "Filter"), around]
     size = {"context_length": o.get("contextLength", 1), "context_start": o.get("contextStart", 0)}
     (made,) = t.call_for("sequence_conv", operands, [type], **size)
     t.define(o, "Out", made)
@@ -260,9 +259,11 @@ _GATES = {
 _FLAGS = {"gru": {"is_reverse": False, "origin_mode": False}, "lstm": {"use_peepholes": True, "is_reverse": False}}
 
 
-def _layer(t: Translator, o: Operator, kind: str, x: int, offsets: int, weight: str) -> None:
+def _layer(t: Translator, o: Operator, kind: str, x: int, offsets: int, weight: str, biased: bool = False) -> None:
+    """A recurrent layer; ``biased``: the bias of the gates is in ``x``."""
     attributes = {k: o.get(k, d) for k, d in (_GATES[kind] | _FLAGS[kind]).items()}
     operands = [x, offsets, t.input(o, weight), t.optional(o, "Bias"), t.optional(o, "H0")]
+    attributes |= {"biased": True} if biased else {}
     slots = ["Hidden"] if kind == "gru" else ["Hidden", "Cell"]
     operands += [] if kind == "gru" else [t.optional(o, "C0")]
     made = t.call_for(f"sequence_{kind}", operands, [t.result_type(o, s) for s in slots], **attributes)
@@ -283,24 +284,40 @@ def _with_product(t: Translator, o: Operator) -> None:
     _layer(t, o, o.type.removeprefix("fusion_"), matrices(t, x, t.input(o, "WeightX"), 1), _of(t, o, "X"), "WeightH")
 
 
+@rule("fused_embedding_fc_lstm")
+def _of_words(t: Translator, o: Operator) -> None:
+    """The same over words, whose table has been multiplied and has the bias of the gates in it."""
+    ids = t.input(o, "Ids")
+    _layer(t, o, "lstm", _looked_up(t, o, ids, "Embeddings"), t.packed.innermost(ids, "Ids"), "WeightH", biased=True)
+
+
 # --- what passes fuse
 
 
 @rule("fused_embedding_seq_pool")
 def _words(t: Translator, o: Operator) -> None:
-    ids, table = t.input(o, "Ids"), t.input(o, "W")
-    sizes, columns = t.type(table), t.type(ids)
-    if not isinstance(sizes, TensorType) or len(sizes.shape) != 2:
-        raise FormatError(f"a table of words and their elements (two axes) as its input 'W' is required, got {sizes}")
-    if isinstance(columns, TensorType) and columns.shape[-1:] not in ((1,), (-1,)):
-        raise FormatError(f"words in one column as its input 'Ids' are required, got sizes {list(columns.shape)}")
     if o.get("combiner", "sum") != "sum":
         raise FormatError(f"the combiner 'sum' is required, got {o.get('combiner', 'sum')!r}")
+    ids = t.input(o, "Ids")
+    found = _looked_up(t, o, ids, "W")
+    t.packed.share(ids, found)
+    _pooled(t, replace(o, attributes={"pooltype": "SUM"}), found, "Ids")
+
+
+def _looked_up(t: Translator, o: Operator, ids: int, slot: str) -> int:
+    """Rows of a table for words that stand in one column."""
+    table = t.input(o, slot)
+    sizes, columns = t.type(table), t.type(ids)
+    if not isinstance(sizes, TensorType) or len(sizes.shape) != 2:
+        raise FormatError(
+            f"a table of words and their elements (two axes) as its input {slot!r} is required, got {sizes}"
+        )
+    if isinstance(columns, TensorType) and columns.shape[-1:] not in ((1,), (-1,)):
+        raise FormatError(f"words in one column as its input 'Ids' are required, got sizes {list(columns.shape)}")
     (flat,) = t.call_for("reshape", [ids, t.integers([-1])], [TensorType("int64", (-1,))])
     rows = TensorType(sizes.dtype, (-1, sizes.shape[-1]))
     (found,) = t.call_for("embedding", [flat, table], [rows], padding_idx=o.get("padding_idx", -1), sparse=False)
-    t.packed.share(ids, found)
-    _pooled(t, replace(o, attributes={"pooltype": "SUM"}), found, "Ids")
+    return found
 
 
 @rule("fusion_seqconv_eltadd_relu")
