@@ -163,11 +163,11 @@ def _is_code(x: Any) -> bool:
 
 
 def _keep_gradients(result: Any) -> None:
-    """Have the results keep their gradients, and be hooked."""
-    for _, x in tensors(result):
+    """Have the results keep their gradients, and be hooked; some hooks write to what they get."""
+    for i, (_, x) in enumerate(tensors(result)):
         if not x.stop_gradient and not x.is_leaf:
             x.retain_grads()
-            x.register_hook(lambda g: g * 1.5)
+            x.register_hook((lambda g: g * 1.5) if i % 2 else (lambda g: g.scale_(1.5)))
 
 
 def _differentiate(result: Any) -> None:
