@@ -18,6 +18,7 @@ _DYNAMIC = "enable_dygraph=disable_static enable_imperative=disable_static"
 _PLACES = "CPUPlace CUDAPinnedPlace CUDAPlace CustomPlace XPUPinnedPlace XPUPlace"
 _CHECKS = "check_dtype check_shape check_type check_variable_and_dtype convert_dtype"
 _MODES = "dygraph_only in_declarative_mode in_dynamic_or_pir_mode in_pir_mode non_static_only use_pir_api"
+_PROGRAMS = "Executor Program Scope default_main_program default_startup_program global_scope program_guard scope_guard"
 _TRACING = "_dygraph_tracer=tracer"
 _PLACED = "_current_expected_place=current_place _current_expected_place_=current_place _get_paddle_place=given_place"
 
@@ -38,9 +39,12 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.framework.mode": "in_dynamic_or_pir_mode in_pir_mode",
         "paddle.framework.tensor_type": "Variable",
         "paddle.nn.initializer": "set_global_initializer",
-        "paddle.static": "device_guard",
+        "paddle.static": f"{_PROGRAMS} BuildStrategy CompiledProgram WeightNormParamAttr append_backward gradients "
+        "cpu_places cuda_places xpu_places device_guard name_scope",
         "paddle.utils": "require_version",
     },
+    "paddle.base.backward": {"paddle.static": "append_backward gradients"},
+    "paddle.base.compiler": {"paddle.static": "BuildStrategy CompiledProgram"},
     "paddle.base.core": "paddle.framework.core",
     "paddle.base.data_feeder": {"paddle.framework.checks": _CHECKS, "paddle.framework.tensor_type": "Variable"},
     "paddle.base.dygraph": {
@@ -57,6 +61,7 @@ PATHS: dict[str, str | dict[str, str]] = {
     },
     "paddle.base.dygraph.parallel_helper": {"paddle.distributed": "_is_parallel_ctx_initialized=is_initialized"},
     "paddle.base.dygraph.tracer": {"paddle.framework.tracer": "Tracer"},
+    "paddle.base.executor": {"paddle.static": "Executor global_scope scope_guard"},
     "paddle.base.framework": {
         "paddle": f"{_BUILD} Tensor",
         "paddle.framework": f"{_PLACES} EagerParamBase Parameter get_flags in_dygraph_mode=in_dynamic_mode set_flags",
@@ -66,7 +71,10 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.framework.place": f"{_PLACED} _set_expected_place=set_current_place",
         "paddle.framework.tensor_type": "Variable",
         "paddle.framework.tracer": _TRACING,
-        "paddle.static": "default_main_program default_startup_program program_guard",
+        "paddle.static": (
+            "Program default_main_program default_startup_program program_guard cpu_places cuda_places xpu_places "
+            "device_guard name_scope"
+        ),
         "paddle.static.program": "Block",
         "paddle.utils": "require_version unique_name",
     },
