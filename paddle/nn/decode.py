@@ -296,7 +296,7 @@ def dynamic_decode(
 
 
 class _Search(NamedTuple):
-    """What one step leaves to the next."""
+    """State between two steps."""
 
     inputs: Any
     states: Any

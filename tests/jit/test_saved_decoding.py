@@ -11,7 +11,7 @@ from paddle.static import InputSpec
 VOCABULARY, WIDTH, BEAMS, END = 9, 6, 3, 1
 
 
-class Attending(nn.RNNCellBase):
+class CellWithMemory(nn.RNNCellBase):
     """A cell that attends to the encoder's outputs, which a decoder hands to each step."""
 
     def __init__(self):
@@ -31,7 +31,9 @@ class Translator(nn.Layer):
         super().__init__()
         self.embed, self.project = nn.Embedding(VOCABULARY, WIDTH), nn.Linear(WIDTH, VOCABULARY)
         self.encoder = nn.GRU(WIDTH, WIDTH)
-        self.cell = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "attention": lambda *_: Attending()}[kind](WIDTH, WIDTH)
+        self.cell = {"lstm": nn.LSTMCell, "gru": nn.GRUCell, "attention": lambda *_: CellWithMemory()}[kind](
+            WIDTH, WIDTH
+        )
         self.decoder = nn.BeamSearchDecoder(self.cell, 0, END, BEAMS, self.embed, self.project)
         self.kind, self.options = kind, {"max_step_num": steps, **options}
         for p in self.parameters():

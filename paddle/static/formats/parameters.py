@@ -95,7 +95,7 @@ class _FileReader(_Reader):
 
 
 def _elements(dtype: DType, shape: tuple[int, ...]) -> tuple[int, str]:
-    """How many bytes elements take, and what they are called in errors."""
+    """The number of bytes of elements, and their name in errors."""
     return prod(shape) * dtype.itemsize, f"elements of shape {list(shape)} and dtype {dtype.name}"
 
 
