@@ -158,18 +158,41 @@ def at_every_edge(rng, causal, columns, queries, keys):
 
 
 @pytest.mark.parametrize(("causal", "columns"), FORMS)
-@pytest.mark.parametrize("heads", [(1, 1), (3, 1)])
+@pytest.mark.parametrize("heads", [(1, 1, 1), (3, 1, 1), (3, 1, 3)])
 @pytest.mark.parametrize(("queries", "keys"), [(66, 140), (140, 66), (5, 140)])
 def test_every_edge_of_what_is_hidden(causal, columns, heads, queries, keys):
     """A query more or less, and a key, where strips and tiles begin and end: the bits of a dense mask."""
+    h, key_heads, mask_heads = heads
     indices = at_every_edge(np.random.default_rng(columns), causal, columns, queries, keys)
-    q, k, v, g = operands(len(indices), queries, keys, *heads, 4, 4)
-    dense = dense_of(indices, queries, heads[0], causal)
+    indices = np.concatenate([np.roll(indices, i, axis=0) for i in range(mask_heads)], axis=1)
+    q, k, v, g = operands(len(indices), queries, keys, h, key_heads, 4, 4)
+    dense = dense_of(indices, queries, h, causal)
     train, grad = ops.AttentionTrain(causal=causal), ops.AttentionGrad(causal=causal)
     same, want = run(train, q, k, v, indices), run(train, q, k, v, dense)
     same, want = ([*x, *run(grad, q, k, v, *want, g, mask)] for x, mask in ((same, indices), (want, dense)))
     for x, y in zip(same, want, strict=True):
         np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_mask_of_one_sequence_is_that_of_all(dtype):
+    """Each of several sequences has the bits that it has alone; also of queries that see nothing, which are zeros."""
+    batch, n = 5, 300
+    indices = masks.prefix_document([130, 150, 20], [5, 129, 0]).indices.copy()
+    indices[:, :, 140:150], indices[:, :, :, 1] = 0, np.maximum(indices[:, :, :, 1], 3)
+    q, k, v, g = operands(batch, n, n, 3, 1, 8, 8, dtype)
+    train, grad = ops.AttentionTrain(causal=False), ops.AttentionGrad(causal=False)
+
+    def of(*x):
+        out = run(train, *x[:3], indices)
+        return [array.to_numpy(t) for t in (*out, *run(grad, *x[:3], *out, x[3], indices))]
+
+    together = of(q, k, v, g)
+    out, lse, query = together[:3]
+    assert not out[:, :3].any() and not query[:, :3].any() and np.isneginf(lse[..., :3]).all()
+    for b in range(batch):
+        for x, y in zip(of(*(t[b : b + 1] for t in (q, k, v, g))), together, strict=True):
+            np.testing.assert_array_equal(x[0], y[b])
 
 
 def drawn_blocks(rng, batch, heads, queries, keys):
@@ -179,10 +202,10 @@ def drawn_blocks(rng, batch, heads, queries, keys):
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize(("causal", "columns"), FORMS)
-@pytest.mark.parametrize("heads", [(4, 2, 1), (4, 2, 2), (6, 2, 6)])
-@pytest.mark.parametrize(("queries", "keys"), [(130, 257), (300, 129), (3, 300)])
+@pytest.mark.parametrize("heads", [(2, 1, 1), (4, 2, 1), (4, 2, 2), (6, 2, 6)])
+@pytest.mark.parametrize(("queries", "keys"), [(130, 257), (300, 129), (200, 120), (3, 300)])
 def test_blocks(causal, columns, heads, queries, keys, dtype):
-    """Blocks of 128 × 128 hidden on top of indices, where groups of heads cross the borders of blocks, too."""
+    """Blocks of 128 × 128 hidden on top of indices; little work is one part, which holds several blocks."""
     h, key_heads, mask_heads = heads
     rng = np.random.default_rng(queries + columns + h)
     indices = rng.integers(-20, queries + 20, (1, mask_heads, keys, columns)).astype(np.int32)
@@ -283,6 +306,17 @@ def test_dropout(sizes, causal, dtype):
     compare(q, k, v, g, mask=indices, causal=causal, blocks=blocks, dtype=dtype, dropout=DROPPED)
     added = draw(rng, (h, queries, keys), dtype)
     compare(q, k, v, g, mask=added, causal=causal, dtype=dtype, dropout=DROPPED)
+
+
+@pytest.mark.parametrize("mask_heads", [1, 3])
+@pytest.mark.parametrize("hidden", [37, 131, 70])
+def test_dropout_behind_keys_that_nobody_sees(hidden, mask_heads):
+    """Random numbers belong to places, wherever the keys of a tile that are multiplied begin."""
+    n = 200
+    indices = np.full((1, mask_heads, n, 1), n, np.int32)
+    for head in range(mask_heads):
+        indices[:, head, : hidden + head] = 0
+    compare(*operands(1, n, n, 3, 1, 8, 8), mask=indices, causal=True, dropout=DROPPED)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
