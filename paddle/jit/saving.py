@@ -92,9 +92,10 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
             function was called with last, or what a loaded model says. Where ``to_static`` was told some, these must
             fit them, and the sizes stay as they were told; fewer, or the same in another order, choose by their names
             among those, and an input that a result needs is kept.
-        **configs: ``output_spec``: the results that are kept, by position or as specs out of ``outputs`` of the
-            captured function; ``input_names_after_prune``: the inputs that are kept, which must be all that these
-            need; ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods
+        **configs: ``output_spec``: the results that are kept: by position, as specs out of ``outputs`` of the captured
+            function, or as results of a call of which one alone has this shape and dtype;
+            ``input_names_after_prune``: the inputs that are kept, which must be all that these need;
+            ``skip_forward``: whether ``forward`` of a layer is left out; ``combine_params``: whether all methods
             share the one file ``<path>.pdiparams``; ``separate_parameters``: whether each parameter is a file of its
             name instead, beside ``__model__.json``, the program of ``forward``; the folder is what is loaded then.
             ``with_hook``, ``clip_extra`` and ``skip_prune_program`` are accepted: hooks of layers are
@@ -395,7 +396,7 @@ def _chosen(fetched: list[SymTensor], wanted: Any, target: _Target) -> list[SymT
     found = []
     for x in wanted if isinstance(wanted, (list, tuple)) else [wanted]:
         places = [i for i, spec in enumerate(outputs) if spec is x]
-        if isinstance(x, InputSpec) and not places:
+        if isinstance(x, (InputSpec, Tensor)) and not places:
             places = [i for i, y in enumerate(fetched) if _like(x, y)]
         if isinstance(x, int) and not isinstance(x, bool) and -len(fetched) <= x < len(fetched):
             places = [x]
@@ -405,9 +406,11 @@ def _chosen(fetched: list[SymTensor], wanted: Any, target: _Target) -> list[SymT
     return found
 
 
-def _like(spec: InputSpec, x: SymTensor) -> bool:
+def _like(given: InputSpec | Tensor, x: SymTensor) -> bool:
+    """Does a spec say this result, or was a tensor one of an earlier call?"""
     sizes = tuple(n if type(n) is int else -1 for n in x.shape)
-    return spec.shape == sizes and spec.dtype is x.dtype
+    alike = given.shape == sizes if isinstance(given, InputSpec) else _fits(sizes, given.shape)
+    return alike and given.dtype is x.dtype
 
 
 # --- arguments -------------------------------------------------------------------------------------------------------

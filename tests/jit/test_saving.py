@@ -257,6 +257,15 @@ def test_specs_fit_those_of_to_static_whose_sizes_stay(tmp_path):
             paddle.jit.save(net, str(tmp_path / "m"), [other, None])
 
 
+def test_results_of_calls_choose_where_they_are_alone(tmp_path):
+    net = paddle.jit.to_static(lambda x: (x.mean(), x * 2, x - 1), full_graph=True)
+    mean, doubled, _ = net(paddle.to_tensor(X))
+    paddle.jit.save(net, str(tmp_path / "m"), [spec()], output_spec=[mean])
+    assert paddle.jit.load(str(tmp_path / "m"))(paddle.to_tensor(X)).shape == []
+    with pytest.raises(ValueError, match="output_spec of one of 3 results each"):
+        paddle.jit.save(net, str(tmp_path / "m"), [spec()], output_spec=[doubled])
+
+
 def test_dicts_of_specs_choose_too(tmp_path):
     class Loss(nn.Layer):
         def forward(self, images, labels):
