@@ -19,6 +19,7 @@ from paddle.static.formats import parameters, pir
 from paddle.static.formats.graph import Module
 from paddle.static.formats.legacy.translate import read_pdmodel
 from paddle.static.formats.record import parameter_names
+from paddle.static.formats.unread import drop_unread
 from paddle.static.program_file import Contents
 from umiak.core.tensor import Tensor
 from umiak.ir.registry import NotRegistered
@@ -89,7 +90,10 @@ def read_program(source: Any, op_name: str) -> Module | Contents:
         known = next((f for f in PROGRAMS if f.is_it(data)), None)
         if known is None:
             raise FormatError(f"bytes of a program in {[f.name for f in PROGRAMS]} are required, got {data[:16]!r}")
-        return known.read(data)
+        found = known.read(data)
+        if isinstance(found, Module):
+            drop_unread(found)
+        return found
     except FormatError as error:
         raise damaged(op_name, "program", source, error) from error
     except NotRegistered as error:

@@ -26,6 +26,7 @@ from paddle.static.formats.graph import (
     Block,
     Module,
     Operation,
+    Result,
     TensorType,
     reads,
 )
@@ -239,6 +240,8 @@ class Values:
         if any(isinstance(x, list) for x in carried) or self._writes_lists(o) or self._grow(body, condition, carried):
             return self._unrolled(body, condition, carried)
         condition, *carried = [tensor_of(x) for x in (condition, *carried)]
+        if not paddle.in_dynamic_mode():
+            carried = [_begun(x, r) for x, r in zip(carried, o.results, strict=False)]
 
         def step(_: Tensor, *now: Any) -> list[Tensor]:
             for argument, value in zip(body.arguments, now, strict=True):
@@ -247,7 +250,6 @@ class Values:
             if not paddle.in_dynamic_mode() and any(
                 len(x.shape) != len(y.shape) for x, y in zip(now, after, strict=False)
             ):
-                # What has no value before the loop is carried as a number, until an iteration gives it one.
                 raise FromData("numbers of dims that are the same in all iterations are required, got others")
             return [condition, *after]
 
@@ -299,6 +301,13 @@ class Values:
                 self._values[argument.number] = value
             condition, *carried = self._block(body)
         return carried
+
+
+def _begun(x: Tensor, declared: Result) -> Tensor:
+    """What a loop begins with. Where Python has no value before it, files have a number, of the type that follows."""
+    if x.shape or not isinstance(declared.type, TensorType) or not declared.type.shape:
+        return x
+    return paddle.zeros([1] * len(declared.type.shape), declared.type.dtype)
 
 
 _ARRAY_WRITE, _WRITTEN = "pd_op.array_write_", {"pd_op.assign_out_": 1}  # which operand an operation in place writes to
