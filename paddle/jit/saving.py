@@ -267,7 +267,7 @@ def _specs(target: _Target, input_spec: Any) -> Any:
 
 
 def _merged(target: _Target, told: Any, given: Any) -> Any:
-    """What ``to_static`` was told of an argument, under the name that is given now."""
+    """Return what ``to_static`` was told of an argument, under the name that is given now."""
     if not isinstance(told, (InputSpec, Tensor)):
         return told
     own = told if isinstance(told, InputSpec) else InputSpec.from_tensor(told)

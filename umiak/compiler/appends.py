@@ -1,4 +1,4 @@
-"""What grows in a loop: joins that only add slices to a value that the loop carries, which a run makes in memory with
+"""Values that grow in a loop: joins that only add slices to one that the loop carries, which a run makes in memory with
 room for more (``umiak/runtime/appending.py``), so that many of them copy each slice a few times and not once for each
 that follows."""
 

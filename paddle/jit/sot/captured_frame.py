@@ -387,7 +387,7 @@ class CapturedFrame(FrameCall):
         return captured
 
     def _run(self, trace: Trace, captured: Captured, outputs: list[Any]) -> Captured | None:
-        """What calls run, which is kept to be shown; None where the program does nothing."""
+        """Return the program that calls run, and keep it to be shown; None where it does nothing."""
         capture, program = trace.capture, captured.program
         size = len(program.ops)
         asked = program.guards or program.effects or capture.leaves or capture.outer or capture.streams

@@ -232,7 +232,7 @@ class _Dots:
         return [e.offset_by(c, FLOAT * self.outputs), soon[0], e.offset_by(scale, FLOAT * self.outputs)]
 
     def _offset(self, i: int, p: int, group: str = "") -> str:
-        """What sums of row i and part p begin with."""
+        """The integers that sums of row i and part p begin with."""
         where = self.e.offset_by(self.offsets[i], group) if group else self.offsets[i]
         return self.e.emit(f"load {INTS}, ptr {self.e.offset_by(where, LINE * p)}, align {LINE}")
 
