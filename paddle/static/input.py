@@ -99,7 +99,8 @@ class InputSpec:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        return f"InputSpec(shape={tuple(self.shape)}, dtype={self.dtype!r}, name={self.name}, stop_gradient={self.stop_gradient})"
+        shape = tuple(self.shape)
+        return f"InputSpec(shape={shape}, dtype={self.dtype!r}, name={self.name}, stop_gradient={self.stop_gradient})"
 
 
 def _size(n: Any) -> int:

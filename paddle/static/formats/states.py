@@ -1,0 +1,67 @@
+"""The parameters of a saved model as a state dict, which ``paddle.load`` gives for its folder or prefix."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from paddle.static.formats.files import VALUES_END, content, damaged, paths_of, read_model
+from paddle.static.formats.graph import Module
+from paddle.static.formats.parameters import read_one
+from umiak.core.array import from_numpy
+from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
+from umiak.util.errors import op_error
+
+NAMES_END = VALUES_END + ".info"  # beside the values of layers that PaddlePaddle 2 saved: their names in state_dict
+
+
+def state_of(prefix: str, model: str | None = None, values: str | None = None) -> dict[str, Tensor] | None:
+    """Return the parameters of the model that files begin with, or a folder holds; None where there is none.
+
+    Args:
+        prefix: the beginning of the names, or the folder, which may have a file for each parameter and no program.
+        model: the name of the program in the folder.
+        values: the name of the file of values there.
+
+    Raises:
+        ValueError: files that are damaged.
+        OSError: a file cannot be read.
+    """
+    program, source = paths_of(prefix, model, values)
+    if os.path.exists(program):
+        found = read_model(program, source, "load")
+        if not isinstance(found.program, Module):
+            raise op_error(
+                ValueError, "load", f"a program in {program} in operators of PaddlePaddle", "one in operators of Umiak"
+            )
+        names = _names_in_layers(prefix + NAMES_END)
+        return {names.get(name, name): _tensor(value) for name, value in found.values.items()}
+    if os.path.isdir(prefix) and model is None and values is None:
+        return {name: _value(os.path.join(prefix, name)) for name in sorted(os.listdir(prefix))} or None
+    return None
+
+
+def _value(path: str) -> Tensor:
+    try:
+        return _tensor(read_one(content(path)))
+    except (FormatError, IsADirectoryError) as error:
+        raise damaged("load", "value of a parameter", path, error) from error
+
+
+def _tensor(value: Any) -> Tensor:
+    return from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def _names_in_layers(path: str) -> dict[str, str]:
+    if not os.path.exists(path):
+        return {}
+    from paddle.framework.io import load  # which calls this module
+
+    table = load(path)
+    facts = table.items() if isinstance(table, dict) else ()
+    return {
+        k: v["structured_name"] for k, v in facts if isinstance(v, dict) and isinstance(v.get("structured_name"), str)
+    }
