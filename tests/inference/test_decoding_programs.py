@@ -137,3 +137,37 @@ def test_ranks_of_other_sequences(tmp_path: Path) -> None:
     made.get_input_handle("first").copy_from_cpu(RECORDED["recurrence_over_ranks/in/first"][:3])
     with pytest.raises(IndexError, match=r"\[sequence_by_rank\] requires an index from -3 to 2, got"):
         made.run()
+
+
+@pytest.mark.parametrize(
+    ("type", "slot", "other", "message"),
+    [
+        ("lod_tensor_to_array", "RankTable", "first", "requires ranks of sequences, as lod_rank_table makes them"),
+        ("array_to_lod_tensor", "RankTable", "first", "requires ranks of sequences, as lod_rank_table makes them"),
+        ("array_to_lod_tensor", "X", "first", r"requires steps of \[4, 3, 1, 1\] sequences, as its ranks have them"),
+        (
+            "array_to_lod_tensor",
+            "RankTable",
+            None,
+            r"\[run\] requires a program whose .* together: operation \d+, pd_op",
+        ),
+    ],
+)
+def test_operands_that_are_no_ranks_and_no_lists(
+    tmp_path: Path, type: str, slot: str, other: str | None, message: str
+) -> None:
+    def change(read: legacy.LegacyProgram) -> None:
+        for o in operators(read, type):
+            o.inputs[slot] = o.inputs["X"] if other is None else [other]
+
+    with pytest.raises(ValueError, match=message):
+        changed(tmp_path, "recurrence_over_ranks", change).run()
+
+
+def test_a_place_behind_a_list(tmp_path: Path) -> None:
+    def change(read: legacy.LegacyProgram) -> None:
+        o = next(o for o in operators(read, "fill_constant") if o.attributes["dtype"] == 3)
+        o.attributes["value"] = 7.0
+
+    with pytest.raises((ValueError, IndexError), match=r"a place (of at most|below) "):
+        changed(tmp_path, "translation", change).run()

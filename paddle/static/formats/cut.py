@@ -30,6 +30,7 @@ from paddle.static.formats.record import (
     SHADOW_OUTPUT,
     Values,
     input_types,
+    located,
     output_names,
     parameters_of,
     written_by,
@@ -38,6 +39,7 @@ from paddle.static.program import Program
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import DataUnknown
 from umiak.runtime.program_tracer import ProgramTracer, outside
 
@@ -60,7 +62,10 @@ class Tail:
     def run(self, given: Sequence[Tensor]) -> list[Tensor]:
         """The results, of what the head has fetched."""
         with outside(), no_grad_guard():
-            return Values(self.module, self.values, dict(zip(self.inputs, given, strict=True))).run()
+            try:
+                return Values(self.module, self.values, dict(zip(self.inputs, given, strict=True))).run()
+            except FormatError as error:  # of operands that an operator does not take in this form
+                raise FormatError(f"[run] requires a program whose operations go together: {located(error)}") from error
 
 
 class Cut(NamedTuple):

@@ -374,7 +374,7 @@ def _truth(condition: Any) -> bool:
     return bool(found[0])
 
 
-def _located(error: Exception) -> str:
+def located(error: Exception) -> str:
     """The text of an error, with its operation."""
     o: Operation | None = getattr(error, "operation", None)
     return str(error) if o is None else f"operation {error.place}, {o.name}: {error}"
@@ -490,7 +490,7 @@ def program_over(module: Module, held: Mapping[str, Parameter]) -> tuple[Program
         try:
             outputs = [tracer.tensor(y) for y in Values(module, held, inputs).run()]
         except REFUSALS as error:
-            raise FormatError(_located(error)) from error
+            raise FormatError(located(error)) from error
         # Two results of one value are two variables, and so are an input and a result that is nothing else.
         taken = {id(x) for x in inputs.values()}
         for i, (y, name) in enumerate(zip(outputs, names, strict=True)):

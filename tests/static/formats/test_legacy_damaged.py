@@ -91,6 +91,31 @@ def test_branches_that_double() -> None:
     assert not read(program.write(program.LegacyProgram(blocks)))
 
 
+def lists_in_loops(depth: int) -> bytes:
+    """Loops within loops, of which each writes sequences to a list of its own: bodies tell the levels of elements."""
+    tensor = TensorType("float32", (-1, 4))
+    blocks = [program.LegacyBlock(-1)]
+    for name, type in (("x", tensor), ("i", TensorType("int64", (1,))), ("c", TensorType("bool", (1,)))):
+        blocks[0].variables[name] = program.Variable(name, program.DENSE, type, fed=True, levels=int(name == "x"))
+    for i in range(depth):
+        blocks[0].variables[f"a{i}"] = program.Variable(f"a{i}", program.ARRAY, tensor)
+        loop = program.Operator("while", {"Condition": ["c"]}, {}, {"sub_block": i + 1}, {"sub_block": program.BLOCK})
+        blocks[i].operators.append(loop)
+        write = program.Operator("write_to_array", {"X": ["x"], "I": ["i"]}, {"Out": [f"a{i}"]})
+        blocks.append(program.LegacyBlock(i, {}, [write]))
+    for o in (
+        program.Operator("read_from_array", {"X": ["a0"], "I": ["i"]}, {"Out": ["y"]}),
+        program.Operator("sequence_reverse", {"X": ["y"]}, {"Y": ["z"]}),
+    ):
+        blocks[0].operators.append(o)
+    return program.write(program.LegacyProgram(blocks))
+
+
+def test_lists_of_sequences_in_loops_within_loops() -> None:
+    assert read(lists_in_loops(8))
+    assert not read(lists_in_loops(300))
+
+
 def test_sizes_that_are_only_claimed() -> None:
     """A length or a count beyond the file costs nothing."""
     claims = [b"\x0a\xff\xff\xff\xff\x7f", b"\x0a\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", b"\x0b", b"\x00\x00"]

@@ -89,6 +89,7 @@ class Translator:
         self.values: dict[str, Any] = {}  # numbers by name, or what makes one when it is read: ``settle``
         self.packed = Packed(self)
         self.chosen: set[int] = set()  # operators of the block that were translated together with an earlier one
+        self.writes: dict[int, list[str]] = {}  # variables around a block that it writes, by its number
         self.written: Attribute | None = None  # where the user's source has the operator in hand
 
     def module(self) -> Module:
@@ -276,6 +277,12 @@ class Translator:
         self.types[self.number] = type
         return self.number
 
+    def grow(self) -> None:
+        """Count an operation, or an argument of a region; refuse too many for the program's size."""
+        self.left -= 1
+        if self.left < 0:
+            raise FormatError("a program that does not grow beyond bounds is required")
+
     def emit(
         self,
         name: str,
@@ -286,9 +293,7 @@ class Translator:
         traits: Mapping[str, list[Any]] | None = None,
     ) -> list[int]:
         """Append an operation; return the numbers of its results."""
-        self.left -= 1
-        if self.left < 0:
-            raise FormatError("a program that does not grow beyond bounds is required")
+        self.grow()
         made = Operation(name, list(operands), dict(attributes or {}), regions=list(regions), traits=dict(traits or {}))
         for type in types:
             n = self.new(type)
@@ -449,6 +454,7 @@ class _Region:
 
     def argument(self, type: ValueType) -> int:
         """Another argument, without a name."""
+        self.translator.grow()
         n = self.translator.new(type)
         self.block.arguments.append(Result(n, type))
         return n

@@ -43,6 +43,14 @@ def sequence_ranks(offsets: Tensor) -> Any:
     return paddle.to_tensor(np.stack([order, lengths[order]], 1))
 
 
+def _ranks(op_name: str, table: Tensor) -> np.ndarray:
+    """The numbers of sequences by rank, and their lengths."""
+    ranks = table.numpy()
+    if ranks.ndim != 2 or ranks.shape[1] != 2 or ranks.dtype != np.int64 or np.any(ranks < 0):
+        raise op_error(ValueError, op_name, "ranks of sequences, as lod_rank_table makes them", list(ranks.shape))
+    return ranks.T
+
+
 @operator("sequence_longest")
 def sequence_longest(table: Tensor) -> Any:
     return paddle.max(paddle.concat([table[:, 1], paddle.zeros([1], _INT)])).reshape([1])
@@ -63,7 +71,7 @@ def sequence_going_on(x: Tensor, table: Tensor, levels: Tensors | None, i: Tenso
 @operator("sequence_steps")
 def sequence_steps(x: Tensor, table: Tensor, levels: Tensors) -> Any:
     """A list: for each step, its items of all sequences that have one, by rank; and lists of the offsets of items."""
-    order, lengths = table.numpy().T
+    order, lengths = _ranks("lod_tensor_to_array", table)
     (begins, *below), steps = levels, []
     starts = begins.numpy()
     own = np.diff(starts)
@@ -79,7 +87,7 @@ def sequence_steps(x: Tensor, table: Tensor, levels: Tensors) -> Any:
 @operator("sequence_of_steps")
 def sequence_of_steps(steps: Raw, table: Tensor, below: Raw = ()) -> Any:
     """Sequences of their steps, as `sequence_steps` makes them."""
-    order, lengths = table.numpy().T
+    order, lengths = _ranks("array_to_lod_tensor", table)
     parts = [[paddle.to_tensor(offsets) for offsets in level] for level in below]
     counts = [(len(lengths) - np.searchsorted(lengths[::-1], i, "right")) for i in range(int(lengths.max(initial=0)))]
     found = [(parts[0][i].shape[0] - 1 if parts else x.shape[0]) for i, x in enumerate(steps)]

@@ -122,14 +122,15 @@ def _kept(t: Translator, numbers: list[int]) -> _Way:
 
 def _written(t: Translator, number: int) -> list[str]:
     """Variables from outside that a block writes, in order."""
-    block = t.program.blocks[number]
-    found: dict[str, None] = {}
-    for o in block.operators:
-        names = [n for slot, names in o.outputs.items() if slot not in ("Scope", "StepScopes", "XShape") for n in names]
-        for inner in o.blocks:
-            names += _written(t, inner)
-        found.update((n, None) for n in names if n not in block.variables)
-    return list(found)
+    if number not in t.writes:
+        block = t.program.blocks[number]
+        found: dict[str, None] = {}
+        for o in block.operators:
+            slots = (names for slot, names in o.outputs.items() if slot not in ("Scope", "StepScopes", "XShape"))
+            inner = (_written(t, n) for n in o.blocks)
+            found.update((n, None) for names in (*slots, *inner) for n in names if n not in block.variables)
+        t.writes[number] = list(found)
+    return t.writes[number]
 
 
 @rule("conditional_block", "conditional_block_infer")
