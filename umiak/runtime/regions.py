@@ -215,6 +215,15 @@ def condition_of(flag: Tensor, guards: bool = False) -> Any:
     return x if known is None else known
 
 
+def is_never(flag: Tensor) -> bool:
+    """Return whether a condition is false in all runs of the program that is traced."""
+    tracer = current()
+    elements = known_elements(tracer.tensor(flag).value, lambda _: None) if flag._count == 1 else None
+    if elements is None or type(elements.flat[0]) is Sym:
+        return condition_of(flag) is False
+    return not elements.flat[0]
+
+
 def _on_way(tracer: Tracer, condition: Any, holds: bool) -> AbstractContextManager[Any]:
     """While the way is recorded that a program takes where a condition holds, or does not."""
     if type(condition) is not Sym:

@@ -22,6 +22,7 @@ from paddle.jit.sot.object_state import ObjectState
 from paddle.jit.sot.sources import Attribute, Fixed, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, TensorMethod, symbolic_in
 from paddle.jit.sot.translation import is_library
+from paddle.jit.source.values import LATE, read
 from paddle.jit.state import attributes_read, is_simple
 from paddle.nn.functional.loss_margin import triplet_margin_with_distance_loss
 from paddle.nn.layer._hooks import HookRemoveHelper
@@ -55,8 +56,19 @@ CALLING = frozenset((
 ))  # fmt: skip
 
 
+_HELPERS = "paddle.jit.source."  # which ask themselves
+
+
+def _given(sim: Simulator, x: Any) -> Any:
+    """An argument of a function of the library; of one that a branch has left, what reading it gives."""
+    return sim.call(read, (x,), {}) if type(x) in LATE else x
+
+
 def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
     """A call of the library, whose operations are recorded."""
+    if any(type(x) in LATE for x in (*args, *kwargs.values())) and not str(f.__module__).startswith(_HELPERS):
+        args = tuple(_given(sim, x) for x in args)
+        kwargs = {k: _given(sim, x) for k, x in kwargs.items()}
     for x in (*args, *kwargs.values()):
         _note_function(sim, x)
     if args and isinstance(args[0], type) and issubclass(args[0], PyLayer) and f.__name__ == "apply":

@@ -275,6 +275,8 @@ class Rebuilder:
             )
             name = self._known[id(x)] = self.variable(made)
             return name
+        if kind is Optional:
+            return f"(None if {self.value(x.is_none)}.item() else {self.value(x.value)})"
         if kind is ElementCount:
             name = self._known[id(x)] = self.variable(f"{self.names.name(count_of)}({int(x)}, {self.value(x())})")
             return name
@@ -416,11 +418,7 @@ class Rebuilder:
         for (_, name), (x, value, plainly) in trace.attributes.items():
             target = self.value(x)
             setter = "set_attribute" if plainly else "setattr"
-            if type(value) is Optional:
-                shown = f"None if {self.value(value.is_none)}.item() else {self.value(value.value)}"
-                out.append(f"{setter}({target}, {name!r}, {shown})")
-                continue
-            if isinstance(value, LATE):
+            if isinstance(value, LATE) and type(value) is not Optional:
                 raise Uncapturable(
                     f"{name!r} of {type(x).__name__} has a value on some ways of the statement on a tensor at "
                     f"{value.where} alone, or values of different structure. Set it before that statement"

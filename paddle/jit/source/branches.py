@@ -12,7 +12,7 @@ from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
 from paddle.jit.source.raising import as_operation, require_sizes, sizes_decide
-from paddle.jit.source.values import Unusable, holds, is_unknown, settled, settled_none, truth
+from paddle.jit.source.values import Optional, Unusable, holds, is_unknown, settled, settled_none, truth
 from paddle.jit.source.world import ABSENT
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
@@ -127,11 +127,14 @@ def _branch(
                     with as_operation(records) as raised:
                         x = None if block is None else block()
                     held = [p.get() for p in places]
-                    sure = {i: y for i, h in enumerate(held) if (y := settled_none(h)) is not h}
+                    settled_values = [_settled(p, h) for p, h in zip(places, held, strict=True)]
+                    sure = {i: y for i, (h, y) in enumerate(zip(held, settled_values, strict=True)) if y is not h}
                 before.check_others(where)
             finally:
                 before.restore()
             kind, value = parts(x)
+            with facts.assumed(pred, holds_there):
+                value = settled_none(value)
             ways.append(_Way(kind, value, held, raised.error, sure))
             leaves = [kind, *leaves_of(value)]
             for p, new in zip(places, held, strict=True):
@@ -166,7 +169,9 @@ def _branch(
 
 
 _UNCHANGED = object()
-_ADVICE = ". Set the keys before the statement; functools.lru_cache keeps what a function has computed, too"
+_ADVICE = (
+    ". Set the keys before the statement, to None, say; functools.lru_cache keeps what a function has computed, too"
+)
 
 
 def _leaves_in(place: Place, value: Any) -> list[Any]:
@@ -177,6 +182,14 @@ def _leaves_in(place: Place, value: Any) -> list[Any]:
     items = value if type(value) is list else value.values()
     # Weights in lists are left alone; what the function has computed may have been written to.
     return [x for item in items for x in leaves_of(item) if isinstance(x, SymTensor)]
+
+
+def _settled(place: Place, held: Any) -> Any:
+    """The value of a place, with None where the way that is traced knows that it is."""
+    if not isinstance(place, Contents):
+        return settled_none(held)
+    items = held.values() if isinstance(held, dict) else held
+    return _mapped(held, settled_none) if any(type(x) is Optional for x in items) else held
 
 
 def _mapped(contents: Any, function: Callable[[Any], Any]) -> Any:
@@ -209,7 +222,7 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
         elif isinstance(p, Position):
             out.append(_position(join, p, x, y))
         elif isinstance(p, Contents):
-            out.append(_contents(join, p, x, y))
+            out.append(_contents(join, p, a.sure.get(i, x), b.sure.get(i, y)))
         else:
             out.append(join.name(p.name, a.sure.get(i, x), b.sure.get(i, y)))
     return out
@@ -222,7 +235,7 @@ def _returned(join: Join, a: _Way, b: _Way, what: str) -> Any:
     if a.value is ABSENT or b.value is ABSENT:
         return join.alone(b.value, False) if a.value is ABSENT else join.alone(a.value, True)
     try:
-        return join.tree(a.value, b.value)
+        return join.or_none(what, a.value, b.value)
     except Mismatch as error:
         return Unusable(what, str(error), join.where)
 
@@ -255,7 +268,7 @@ def _contents(join: Join, place: Contents, x: Any, y: Any) -> Any:
         )
     keys = range(len(x)) if type(x) is list else list(x)
     try:
-        made = {k: join.tree(x[k], y[k]) for k in keys}
+        made = {k: join.or_none(f"{place.name}[{k!r}]", x[k], y[k]) for k in keys}
     except Mismatch as error:
         if isinstance(place.container, TensorArray) and may_grow(place, x, y):
             raise Grows(place, x if x and not isinstance(x[0], Tensor) else y) from None

@@ -7,7 +7,7 @@ carried with zeros and a flag that says whether an iteration has assigned it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -148,13 +148,14 @@ class _Loop:
         self.known = set(current().scope.symbols)
         # By place, of those that an iteration was seen to change. What is conditional is carried as flag and value.
         self.slots: dict[int, _Slot] = {}
+        self.with_none: set[int] = set()  # places of lists and dicts whose items may be None
 
     def run(self) -> Left | None:
         drawn = regions.words(current())
         for _ in range(MOST_TRACES):
             if self.grows is not None:
                 grow(self.grows, self.where, self.known)
-                self.grows, self.slots = None, {}
+                self.grows, self.slots, self.with_none = None, {}, set()
                 self.places = places_of(self.functions, self.names, self.where)
                 self.before = Snapshot(self.places)
             slots = self._all()
@@ -191,7 +192,12 @@ class _Loop:
             if s.unusable is not None:
                 place.set(Unusable(repr(s.name), s.unusable, self.where))
             else:
-                place.set(_held(s.given(given[id(s)]), place, self.where))
+                held = s.given(given[id(s)])
+                place.set(self._items(s.name, held) if i in self.with_none else _held(held, place, self.where))
+
+    def _items(self, name: str, held: Any) -> Any:
+        """Items of a list or dict, of flags that say that they are None, and values otherwise."""
+        return _mapped(held, lambda k, x: _or_none(f"{name}[{k!r}]", x[0], x[1], self.where))
 
     def _body(self, leaves: list[Any]) -> list[Any]:
         """An iteration, behind which everything is what it was before the loop."""
@@ -255,6 +261,9 @@ class _Loop:
             known = is_none if isinstance(is_none, bool) else False
             self.slots[i] = _Slot(place.name, (_Zeros((), dt.bool), known, self._zeros(value)))
         else:
+            if isinstance(place, Contents) and (_has_none(old) or _has_none(new)):
+                self.with_none.add(i)
+                old = _mapped(old, lambda _, x: of_none(x))
             self.slots[i] = _Slot(place.name, old if isinstance(place, Contents) else _carried(old))
         self.slots = dict(sorted(self.slots.items()))
 
@@ -266,7 +275,7 @@ class _Loop:
             return slot._refuse("none after an iteration")
         try:
             if isinstance(place, Contents):
-                return slot.taken(given, new)
+                return self._items_taken(i, slot, given, new)
             defined, is_none, value = _carried(new)
             old, was_none, before = slot.given(given)
             if not isinstance(old, Tensor) and isinstance(defined, Tensor):
@@ -289,6 +298,28 @@ class _Loop:
                     f"after every iteration of the loop on a tensor at {self.where}, got {slot.unusable}"
                 ) from None
             raise
+
+    def _items_taken(self, i: int, slot: _Slot, given: list[Any], new: Any) -> list[Any]:
+        """:meth:`_taken` of a list or dict."""
+        if i not in self.with_none:
+            if _has_none(new):
+                self._carry(i, new)
+                raise _Again
+            return slot.taken(given, new)
+        start, before = slot.form.unflatten(slot.first), slot.given(given)
+        after = _mapped(new, lambda _, x: of_none(x))
+        if len(after) == len(before):
+            zeros = False
+            for k, (is_none, value) in list(_items(after)):
+                was_none, held = before[k] if isinstance(before, list) or k in before else (False, value)
+                if is_none is True:
+                    after[k] = True, held
+                elif was_none is True and held is None:
+                    start[k], zeros = (True, self._zeros(value)), True
+            if zeros:
+                self.slots[i] = _Slot(slot.name, start)
+                raise _Again
+        return slot.taken(given, after)
 
     def _zeros(self, value: Any) -> Any:
         """Zeros in the place of a value that is not there yet; none along axes whose size the loop itself decides."""
@@ -318,10 +349,29 @@ def _carried(held: Any) -> tuple[Any, Any, Any]:
     return (defined, *of_none(value))
 
 
+def _or_none(name: str, is_none: Any, value: Any, where: str) -> Any:
+    if is_none is False:
+        return value
+    return None if is_none is True else Optional(name, value, is_none, where)
+
+
+def _items(contents: Any) -> Iterable[tuple[Any, Any]]:
+    return contents.items() if isinstance(contents, dict) else enumerate(contents)
+
+
+def _mapped(contents: Any, function: Callable[[Any, Any], Any]) -> Any:
+    """A list or dict of ``function(key, item)``."""
+    made = {k: function(k, x) for k, x in _items(contents)}
+    return made if isinstance(contents, dict) else list(made.values())
+
+
+def _has_none(contents: Any) -> bool:
+    return any(x is None or type(x) is Optional for _, x in _items(contents))
+
+
 def _held(carried: Any, place: Any, where: str) -> Any:
     if isinstance(place, Contents):
         return carried
     defined, is_none, value = carried
-    if is_none is not False:
-        value = None if is_none is True else Optional(place.name, value, is_none, where)
+    value = _or_none(place.name, is_none, value, where)
     return value if defined is True else Conditional(place.name, value, defined, where)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from paddle.jit.source import build
-from paddle.jit.source.names import has_any
+from paddle.jit.source.names import ITEMS, has_any, is_none
 
 _SYMBOLS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -71,6 +71,11 @@ class Expressions(ast.NodeTransformer):
             return self.helper("namespace", node, node)
         return self.helper("read", node, node) if place in self.reads else node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        of_items = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple))
+        return self.helper("read", node, node) if of_items and ITEMS in self.reads else node
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not (node.args or node.keywords):
             if self.first is not None:
@@ -94,7 +99,7 @@ class Expressions(ast.NodeTransformer):
         return self.helper("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        if len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot)) and _is_none(node.comparators[0]):
+        if is_none(node):
             made = self._asks_for_none(node.left, node)
             return made if isinstance(node.ops[0], ast.Is) else self.helper("not_", node, made)
         self.generic_visit(node)
@@ -109,6 +114,8 @@ class Expressions(ast.NodeTransformer):
         """``x is None``, of what a branch or loop may have left with a value on one way."""
         if isinstance(x, ast.Name) and x.id in self.reads:
             return self.helper("is_none_by", like, build.thunk(x), ast.Constant(x.id))
+        if isinstance(x, ast.Subscript):
+            return self.helper("is_none", like, self.generic_visit(x))  # type: ignore[arg-type]
         if not isinstance(x, ast.Attribute):
             return self.helper("is_none", like, self.visit(x))
         x.value = self.visit(x.value)
@@ -153,10 +160,6 @@ def _of_sizes(node: ast.Compare) -> bool:
     if not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
         return False
     return any(isinstance(x, ast.Attribute) and x.attr == "shape" for x in ast.walk(node))
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _binds(operands: Sequence[ast.expr]) -> bool:

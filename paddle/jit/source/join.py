@@ -157,13 +157,13 @@ class Join:
             value = self.alone(a, True) if e is False else self.alone(b, False)
         else:
             try:
-                value = self._or_none(name, a, b)
+                value = self.or_none(name, a, b)
             except Mismatch as error:
                 return Unusable(f"{name!r}", str(error), self.where)
         defined = self.leaf(d, e)
         return value if defined is True else Conditional(name, value, defined, self.where)
 
-    def _or_none(self, name: str, x: Any, y: Any) -> Any:
+    def or_none(self, name: str, x: Any, y: Any) -> Any:
         """A value that may be None on either way."""
         (m, a), (n, b) = of_none(x), of_none(y)
         if m is True and n is True:

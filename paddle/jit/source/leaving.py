@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle.jit.source.values import read
+from paddle.jit.source.values import Optional, read
 from paddle.jit.source.world import ABSENT
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -65,4 +65,4 @@ def result(x: Left | None) -> Any:
     """The return value of a function whose last block was left so."""
     if x is None or x.value is ABSENT:
         raise op_error(RuntimeError, "to_static", "a block that returns a value", "one that does not")
-    return read(x.value)
+    return x.value if type(x.value) is Optional else read(x.value)  # whoever called may ask whether it is None

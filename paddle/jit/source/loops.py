@@ -34,7 +34,7 @@ def while_(
     while True:
         go = asked(_goes_on(state, test, body, names))
         if is_unknown(go):
-            if regions.condition_of(go) is False:  # no iteration, whose body may need what is None
+            if regions.is_never(go):  # no iteration, whose body may need what is None
                 break
             state = _traced_while(truth(go), state, test, body, names)
             break

@@ -112,3 +112,48 @@ def identifiers(tree: ast.AST) -> set[str]:
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             out.update(node.names)
     return out
+
+
+ITEMS = "[]"  # among names: items of what the text reads
+
+
+def asked_for_none(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Names and attributes that the text asks whether they are None, and those that a conditional expression or a
+    function of the user's may leave so; ``ITEMS`` where items are asked."""
+    for node in nodes:
+        if is_none(node):
+            assert isinstance(node, ast.Compare)
+            yield from _named(node.left)
+            if isinstance(node.left, ast.Subscript):
+                yield ITEMS
+        elif isinstance(node, ast.Assign) and _may_be_none(node.value):
+            for target in node.targets:
+                yield from _named(target)
+
+
+def _named(node: ast.expr) -> Iterator[str]:
+    """A name, or an attribute of one, as ``attributes_set`` has it."""
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        yield f"{node.value.id}.{node.attr}"
+
+
+def is_none(node: ast.AST) -> bool:
+    """Return whether an expression is ``x is None``, or its contrary."""
+    if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+        return False
+    return _is_none(node.comparators[0])
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _may_be_none(node: ast.expr) -> bool:
+    if isinstance(node, ast.IfExp):
+        return any(_is_none(x) or _may_be_none(x) for x in (node.body, node.orelse))
+    if not isinstance(node, ast.Call):
+        return False
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else node.func
+    return isinstance(owner, ast.Name) and (owner is node.func or owner.id == "self")

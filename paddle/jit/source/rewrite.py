@@ -19,6 +19,7 @@ from paddle.jit.source.expressions import Expressions, mark_asked
 from paddle.jit.source.names import (
     UNREAD,
     Scope,
+    asked_for_none,
     attributes_set,
     bound_anywhere,
     bound_by,
@@ -94,7 +95,7 @@ class _Function:
         branches: list[ast.AST] = [n for n in within(body) if isinstance(n, _BRANCHES)]
         # What follows a branch that may be left becomes a part of it.
         parts = body if any(map(_may_leave, branches)) else branches
-        self.reads = {*reads, *bound_by(parts), *attributes_set(parts)}
+        self.reads = {*reads, *bound_by(parts), *attributes_set(parts), *asked_for_none(within(body))}
         first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
         mark_asked(ast.walk(node.body) if isinstance(node, ast.Lambda) else within(body))
         self.expressions = Expressions(names.helpers, self.reads, first[0] if first else None)

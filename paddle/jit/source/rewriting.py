@@ -11,6 +11,8 @@ from paddle.jit.source.callees import converted, is_kept
 from paddle.jit.source.convert import code_of, convert
 from paddle.jit.source.errors import ConversionError, UserTraceback
 from paddle.jit.source.recorded import recorded
+from paddle.jit.source.values import Optional
+from umiak.util import pytree
 
 
 def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,7 +25,7 @@ def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         with UserTraceback(), recorded((function, args, kwargs)):
             try:
-                return made(*args, **kwargs)
+                return _with_values(made(*args, **kwargs))
             except RecursionError as error:
                 raise ConversionError(
                     f"[to_static] requires a recursion whose depth is known when {function.__qualname__} is captured, "
@@ -32,6 +34,13 @@ def traceable(function: Callable[..., Any]) -> Callable[..., Any]:
                 ) from error
 
     return run
+
+
+def _with_values(result: Any) -> Any:
+    """The result of a function, with values in the place of those that may be None: the program checks them."""
+    if not any(type(x) is Optional for x in pytree.leaves(result)):
+        return result
+    return pytree.map(lambda x: x.read() if type(x) is Optional else x, result)
 
 
 def text_of(function: Callable[..., Any]) -> str:

@@ -93,13 +93,12 @@ def test_values_that_do_not_go_together():
 @pytest.mark.parametrize(
     ("a", "b", "said"),
     [
-        (lambda x: x, lambda x: None, "None"),
         (lambda x: x, lambda x: (x, x), "tuple"),
         (lambda x: x, lambda x: x.reshape([2, 1]), "[2, 1]"),
         (lambda x: x, lambda x: x.astype("float64"), "float64"),
         (lambda x: 1, lambda x: "one", "'one'"),
     ],
-    ids=["None", "tuple", "shape", "dtype", "text"],
+    ids=["tuple", "shape", "dtype", "text"],
 )
 def test_returns_that_do_not_go_together(a, b, said):
     def f(x):
@@ -109,14 +108,6 @@ def test_returns_that_do_not_go_together(a, b, said):
 
     error = raised(ConversionError, f, UP)
     assert said in str(error) and f"{HERE}:{line_of('returns')}" in str(error) and "return value" in str(error)
-
-
-def test_a_return_without_value_on_one_way():
-    def f(x):
-        if x.sum() > 0:
-            return x
-
-    assert "None" in str(raised(ConversionError, f, UP))
 
 
 def test_lists_of_items_that_do_not_go_together():
