@@ -142,7 +142,7 @@ class _Keeping:
         block.operations = made
 
     def broadcast(self, name: str, o: Operation) -> bool:
-        """Return whether both operands are broadcast: results have the order of axes that seems to be that of one with 1s."""
+        """Return whether both operands are broadcast: results have the order of axes that one with 1s seems to have."""
         if name not in _BROADCASTING:
             return False
         shapes = [self.shapes.get(n) for n in o.operands]
