@@ -244,6 +244,19 @@ def test_bits_where_keys_are_hidden_from_most_queries(heads, causal, columns, th
         np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
 
 
+@pytest.mark.parametrize("name", ["causal_document", "document"])
+def test_gradients_of_queries_that_do_not_see_the_first_keys(name):
+    """With many heads a part of the gradient has all keys of one, over 1,024 of them in several goes."""
+    n = 1300
+    mask = getattr(masks, name)([1100, 200])
+    q, k, v, g = operands(8, n, n, 2, 1, 4, 4)
+    dense = dense_of(mask.indices, n, 2, mask.causal)
+    out, lse = run(ops.AttentionTrain(causal=mask.causal), q, k, v, dense)
+    made = (run(ops.AttentionGrad(causal=mask.causal), q, k, v, out, lse, g, x) for x in (mask.indices, dense))
+    for x, y in zip(*made, strict=True):
+        np.testing.assert_array_equal(*(np.asarray(array.to_numpy(t)).view(np.uint8) for t in (x, y)))
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_keys_that_no_query_of_a_part_sees_are_not_multiplied(dtype):
     """Every second key is hidden from query 20 on; whatever it holds, results from the next part on are finite."""
