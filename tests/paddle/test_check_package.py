@@ -18,9 +18,9 @@ from paddle.nn import Linear, Missing
 
 P = paddle.optimizer
 try:
-    from paddle.base import executor
+    from paddle.base import nobody
 except ImportError:
-    executor = None
+    nobody = None
 
 def f(paddle, x=nn.AlsoMissing):
     return paddle.nothing + F.relu(x)
@@ -59,7 +59,7 @@ def test_what_is_missing_is_named_with_its_places(tmp_path):
         "paddle.nowhere": [6],
         "paddle.optimizer.Nowhere": [28],
     }
-    assert list(found["optional"]) == ["paddle.base.executor", "paddle.maybe"]
+    assert list(found["optional"]) == ["paddle.base.nobody", "paddle.maybe"]
 
 
 def test_modules_that_objects_keep(tmp_path):
