@@ -15,7 +15,7 @@ import os
 import pickle
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO
 
 import ml_dtypes
@@ -340,36 +340,8 @@ def _join_slices(x: dict) -> None:
         x[key] = joined
 
 
-@public("paddle paddle.framework")
-def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
-    """Read what ``paddle.save`` wrote.
-
-    Only data is read: a file that names code is refused, and so is one that is cut short or whose checksum does not
-    agree (``FLAGS_verify_checksums=0`` leaves that out; files of the reference framework have none).
-
-    Args:
-        path: a file name, of bytes too, or a binary file object, which is read to the end of what one ``save`` wrote. A
-            name that ends in ``.safetensors`` is read as such. The beginning of the names of a model for inference, or
-            its folder, gives its parameters: by their names in the layer, where files say them, else by their own.
-        **configs: ``safetensors=True`` reads that format, whatever the name is; ``return_numpy=True`` gives arrays
-            instead of tensors; ``keep_name_table=True`` leaves a state dict its table of parameter names;
-            ``model_filename`` and ``params_filename`` name the files of a model in the folder ``path``.
-
-    Returns:
-        What was saved. Tensors come back on the current place with ``stop_gradient=True``.
-
-    Raises:
-        ValueError: the file does not exist, is no regular file or does not hold such data.
-        TypeError: an unknown option, or something that names no file.
-
-    Example:
-        >>> import paddle, io
-        >>> f = io.BytesIO()
-        >>> paddle.save([paddle.ones([2]), 3], f)
-        >>> _ = f.seek(0)
-        >>> paddle.load(f)[1]
-        3
-    """
+def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
+    """Return what ``paddle.save`` wrote; ``path`` and ``configs`` are those of ``paddle.load``."""
     unknown = configs.keys() - {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors"}
     if unknown:
         raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
@@ -390,28 +362,14 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
             _join_slices(loaded)
         return _finish(loaded, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
     except FileNotFoundError:
-        if (state := _state_of_model(name, configs)) is not None:
-            return state
         raise op_error(ValueError, "load", "a file that exists", repr(name)) from None
     except NotRegular as error:
-        if (state := _state_of_model(name, configs)) is not None:
-            return state
         raise op_error(ValueError, "load", "a regular file", f"{name!r}, which is {error.kind}") from None
     except _DAMAGE as error:
         message = str(error) or type(error).__name__
         raise op_error(
             ValueError, "load", "a file written by paddle.save", f"{name!r}: {message[:300]}", "It may be damaged."
         ) from error
-
-
-def _state_of_model(name: str, configs: Mapping[str, Any]) -> Any:
-    """The parameters of a model for inference, by its folder, or by the beginning of the names of its files."""
-    from paddle.static.formats.states import state_of  # programs are read by what stands above this module
-
-    state = state_of(name, configs.get("model_filename"), configs.get("params_filename"))
-    if state is None or not configs.get("return_numpy"):
-        return state
-    return {k: host_values(x).copy() for k, x in state.items()}
 
 
 def _read_file(name: str) -> Any:

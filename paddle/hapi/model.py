@@ -18,7 +18,7 @@ from paddle.amp import GradScaler, auto_cast, decorate
 from paddle.callbacks.callback import Callback
 from paddle.callbacks.callback_list import CallbackList, config_callbacks
 from paddle.framework.grad_mode import no_grad
-from paddle.framework.io import NAME_TABLE, load, save
+from paddle.framework.io import NAME_TABLE, load_saved, save
 from paddle.framework.mode import in_dynamic_mode
 from paddle.hapi._batches import Fields, flat, input_specs, length, listed, loader, rows, single, tensors
 from paddle.hapi._mixed_precision import MixedPrecision, mixed_precision
@@ -658,7 +658,7 @@ class Model:
         if not os.path.isfile(path + PARAMETERS):
             raise op_error(FileNotFoundError, "Model.load", "a saved model", f"no file {path + PARAMETERS}")
         with outside():
-            saved = load(path + PARAMETERS, keep_name_table=True)
+            saved = load_saved(path + PARAMETERS, keep_name_table=True)
         names = saved.pop(NAME_TABLE, {})
         here = self.network.state_dict()
         found = {}
@@ -679,7 +679,7 @@ class Model:
             return
         renamed = {old: here[name].name for name, old in names.items() if name in here}
         with outside():
-            state = _renamed(load(path + OPTIMIZER), renamed)
+            state = _renamed(load_saved(path + OPTIMIZER), renamed)
         if self._static is None:
             self._optimizer.set_state_dict(state)
         else:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.framework.io import load as load_data
+from paddle.framework.io import load_saved as load_data
 from paddle.framework.io import replacing
 from paddle.framework.io import save as save_data
 from paddle.framework.param_attr import ParamAttr

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from paddle.framework.io import load as load_data
+from paddle.framework.io import load_saved as load_data
 from paddle.framework.place import current_place
 from paddle.static import program_file
 from paddle.static.formats import parameters, pir

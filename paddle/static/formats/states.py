@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle.framework.io import load_saved
 from paddle.static.formats.files import VALUES_END, content, damaged, paths_of, read_model
 from paddle.static.formats.graph import Module
 from paddle.static.formats.parameters import read_one
@@ -58,9 +59,7 @@ def _tensor(value: Any) -> Tensor:
 def _names_in_layers(path: str) -> dict[str, str]:
     if not os.path.exists(path):
         return {}
-    from paddle.framework.io import load  # which calls this module
-
-    table = load(path)
+    table = load_saved(path)
     facts = table.items() if isinstance(table, dict) else ()
     return {
         k: v["structured_name"] for k, v in facts if isinstance(v, dict) and isinstance(v.get("structured_name"), str)
