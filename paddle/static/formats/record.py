@@ -304,7 +304,7 @@ class Values:
 
 
 def _begun(x: Tensor, declared: Result) -> Tensor:
-    """What a loop begins with. Where Python has no value before it, files have a number, of the type that follows."""
+    """Return what a loop begins with. Where Python has no value before, files have a number of the type behind it."""
     if x.shape or not isinstance(declared.type, TensorType) or not declared.type.shape:
         return x
     return paddle.zeros([1] * len(declared.type.shape), declared.type.dtype)

@@ -32,7 +32,7 @@ def drop_unread(module: Module) -> None:
 
 
 def _dropped(o: Operation, read: set[int]) -> bool:
-    """Whether results of ``o`` were left out."""
+    """Return whether results of ``o`` were left out."""
     ends = [region.operations[-1] if region.operations else None for region in o.regions]
     loop = o.name == WHILE
     count = len(o.results)
