@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from paddle.static.formats.graph import COMBINE, PARAMETER, SPLIT, Operation, TensorType
-from paddle.static.formats.legacy import program
+from paddle.static.formats.legacy import program, refused
 from paddle.static.formats.legacy.table import TABLE
 from paddle.static.formats.legacy.translate import module_of
 
@@ -116,3 +117,19 @@ def test_operator(fact: dict[str, Any]) -> None:
         here["results"],
         there["results"],
     )
+
+
+def test_operators_that_are_refused_with_a_reason_are_not_read() -> None:
+    reasons = refused._REASONS
+    assert not reasons.keys() & TABLE.keys()
+    text = refused.described(["chunk_eval", "fc_xpu", "moe", "sgd", "tanh_grad"])
+    device = "(of passes for a device or a library)"
+    assert text == f"chunk_eval (of metrics), fc_xpu {device}, moe, sgd (of training), tanh_grad (of training)"
+
+
+def test_the_guide_names_operators_that_are_not_read() -> None:
+    page = (Path(__file__).parents[3] / "docs/guide/deployment.md").read_text()
+    _, _, text = page.partition("Not read of\n2.6 are operators")
+    names = set(re.findall(r"`(\w+)`", text.partition("An error names")[0]))
+    assert len(names) > 10
+    assert not names & TABLE.keys()
