@@ -26,6 +26,8 @@ _LOGIC = {"and": "&", "min": "&", "or": "|", "max": "|", "xor": "!="}  # of 0 an
 _MATH = {"abs": "fabs", "fma": "fma", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
          "sqrt": "sqrt", "copysign": "copysign", "rem": "fmod"}  # fmt: skip
 
+BARRIER = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+
 
 def render(kernel: Kernel, threads: int = THREADS, offsets: bool = False, dims_in_memory: bool = False) -> str:
     """The text of a kernel; blocks (work-groups) have ``threads`` threads."""
@@ -140,7 +142,11 @@ class _OpenCL(OpenCLTiles):
         self.line("}")
 
     def barrier(self) -> None:
-        self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
+        before = next((text for text in reversed(self.lines) if text.strip() != "}"), "")
+        if before.strip() == BARRIER and self.lines[-1].strip() == "}":
+            # PoCL 3.0 drops what threads write behind a loop that ends in a barrier and is followed by one.
+            self.line("{ volatile int between = 0; }")
+        self.line(BARRIER)
 
     def fail(self, code: int) -> None:
         self.line(f"atomic_max(error, {code}u);")
