@@ -139,6 +139,14 @@ def test_capped_scores_keep_their_digits(dtype, tolerance):
         np.testing.assert_allclose(lse, exact, rtol=tolerance)
 
 
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_weights_are_relative_to_the_largest_capped_score(dtype, causal):
+    """Also where scores are hundreds before they are capped, beside which all weights would be 0."""
+    q, k, v, g = operands(1, 150, 150, 2, 1, 16, 16, dtype)
+    compare(8 * q, 8 * k, v, g, causal=causal, dtype=dtype, softcap=2.0)
+
+
 def test_an_added_mask_has_no_capped_scores():
     q, k, v, _ = operands(1, 3, 3, 1, 1, 4, 4)
     with pytest.raises(TypeError, match="a mask of bool or int32 where scores are capped, got float32"):
