@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
@@ -32,7 +33,7 @@ class InputSpec:
     def __init__(
         self, shape: Any, dtype: Any = "float32", name: str | None = None, stop_gradient: bool = False
     ) -> None:
-        self.shape = tuple(_size(n) for n in shape)
+        self.shape: Sequence[int] = tuple(_size(n) for n in shape)
         self.dtype = convert(dtype)
         self.name = name
         self.stop_gradient = stop_gradient
