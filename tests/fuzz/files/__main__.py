@@ -9,7 +9,8 @@ from tests.fuzz.files.check import check
 NAMES = (
     "pdparams", "pickle", "safetensors", "safetensors of others", "manifest", "manifest that lies", "native shard",
     "native shard that lies", "safetensors shard", "index", "statements", "cache entry",
-    "pdmodel", "pir", "pdiparams", "own program", "compiled weights", "compiled weights that lie",
+    "pdmodel", "pdmodel of sequences", "pir", "pdiparams", "own program", "compiled weights",
+    "compiled weights that lie",
 )  # fmt: skip
 
 if __name__ == "__main__":

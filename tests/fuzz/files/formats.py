@@ -24,6 +24,7 @@ import paddle
 from paddle.inference.compile import compile_model
 from paddle.static.extract import extracted
 from paddle.static.formats import parameters, record
+from paddle.static.formats.cut import from_data
 from paddle.static.formats.files import read_program, read_values
 from paddle.static.formats.legacy.translate import read_pdmodel
 from paddle.static.program_file import dumps
@@ -393,13 +394,17 @@ class Pdmodel(Format):
 
     mutators = (*m.BYTES, messages.fields, messages.fields, messages.fields, messages.fields)
     sealed = False
+    files: tuple[str, ...] = ("legacy_programs",)
 
     def make(self) -> list[bytes]:
-        recorded = np.load(ROOT / "tests/data/legacy_programs.npz")
-        names = [k for k in recorded.files if k.endswith("/program") and k.partition("/")[0] not in FROM_DATA]
         self.sample = 0
-        self.values = [recorded[k.replace("program", "values")].tobytes() for k in names]
-        return [recorded[k].tobytes() for k in names]
+        self.values, programs = [], []
+        for file in self.files:
+            recorded = np.load(ROOT / f"tests/data/{file}.npz")
+            names = [k for k in recorded.files if k.endswith("/program") and k.partition("/")[0] not in FROM_DATA]
+            self.values += [recorded[k.removesuffix("program") + "values"].tobytes() for k in names]
+            programs += [recorded[k].tobytes() for k in names]
+        return programs
 
     def mutated(self, r: random.Random) -> tuple[int, bytes]:
         self.sample, data = super().mutated(r)
@@ -412,6 +417,19 @@ class Pdmodel(Format):
         if sum(1 for _ in module.block.walk()) < 500:
             names = record.parameter_names(module)
             record.program_of(module, parameters.read(self.values[self.sample], names))
+
+
+class PackedPdmodel(Pdmodel):
+    """The same over sequences that are packed in rows, decoders of translation among them."""
+
+    files = ("sequence_programs", "decoding_programs", "rare_programs")
+
+    def read(self, data: bytes) -> Any:
+        try:
+            super().read(data)
+        except ValueError as error:
+            if not from_data(error):
+                raise
 
 
 class Pir(Format):
@@ -524,6 +542,7 @@ FORMATS: dict[str, type[Format]] = {
     "statements": Statements,
     "cache entry": CacheEntries,
     "pdmodel": Pdmodel,
+    "pdmodel of sequences": PackedPdmodel,
     "pir": Pir,
     "pdiparams": Values,
     "own program": OwnProgram,
