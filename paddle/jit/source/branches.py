@@ -115,7 +115,7 @@ def _branch(
     places = places_of([then, other, *functions], names, where)
     before = Snapshot(places, unread([then, other, *functions], names))
     ways: list[_Way] = []
-    join = Join(where, regions.condition_of(pred))
+    join = Join(where, regions.condition_of(pred), pred)
     records = not sizes_decide(join.condition)
     joined: list[Any] = []
 

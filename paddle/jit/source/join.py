@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle.jit.source import facts
 from paddle.jit.source.values import Conditional, Optional, Unusable
 from paddle.jit.source.world import ABSENT
+from umiak import ops as F
 from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
@@ -77,12 +79,13 @@ def meta_of(x: Any) -> Meta:
 class Join:
     """Collects pairs of tensors, of which an operation makes one each. What it returns has a :class:`_Pair` for each;
     ``filled(value, results)`` puts these in. ``condition``: as ``regions.condition_of`` gives it; of numbers that
-    differ it makes a symbolic one."""
+    differ it makes a symbolic one. ``pred``: the flag of the branch."""
 
-    def __init__(self, where: str, condition: Any = None) -> None:
-        self.where = where
+    def __init__(self, where: str, condition: Any, pred: Tensor) -> None:
+        self.where, self.pred = where, pred
         self.condition = condition
         self._outside = set(current().scope.symbols) if type(condition) is Sym else set()
+        self._not: Tensor | None = None
         self.pairs: list[tuple[Tensor | None, Tensor | None]] = []
         self._known: dict[tuple[int, int], _Pair] = {}
 
@@ -117,6 +120,22 @@ class Join:
             raise Mismatch(f"{described(x)} and {described(y)}")
         dtype = like.dtype if a or b else dtype_for(max(p, q))
         return self._pair(number(x, dtype), number(y, dtype))
+
+    def flag(self, x: Any, y: Any) -> Any:
+        """A truth value. One of each way is that of the branch itself, and no result: executors of the reference write
+        over results, whose memory is that of the constants."""
+        if type(x) is type(y) is bool and x is not y:
+            return self.pred if x else self._other()
+        return self.leaf(x, y)
+
+    def _other(self) -> Tensor:
+        if self._not is None:
+            self._not = F.logical_not(self.pred)
+            facts.follows(self._not, True, (self.pred, False))
+            facts.follows(self._not, False, (self.pred, True))
+            facts.follows(self.pred, True, (self._not, False))
+            facts.follows(self.pred, False, (self._not, True))
+        return self._not
 
     def tree(self, x: Any, y: Any) -> Any:
         if x is y:
@@ -160,7 +179,7 @@ class Join:
                 value = self.or_none(name, a, b)
             except Mismatch as error:
                 return Unusable(f"{name!r}", str(error), self.where)
-        defined = self.leaf(d, e)
+        defined = self.flag(d, e)
         return value if defined is True else Conditional(name, value, defined, self.where)
 
     def or_none(self, name: str, x: Any, y: Any) -> Any:
@@ -169,7 +188,7 @@ class Join:
         if m is True and n is True:
             return None
         value = self.alone(b, False) if m is True else self.alone(a, True) if n is True else self.tree(a, b)
-        is_none = self.leaf(m, n)
+        is_none = self.flag(m, n)
         return value if is_none is False else Optional(name, value, is_none, self.where)
 
     @staticmethod

@@ -186,3 +186,11 @@ def test_what_is_used_unasked_is_an_error_of_the_way_that_is_taken():
     assert graph(paddle.to_tensor(XS[0])).tolist() == function(paddle.to_tensor(XS[0])).tolist()
     with pytest.raises(TypeError, match="NoneType"):
         graph(paddle.to_tensor(XS[1]))
+
+
+def test_whether_it_is_none_is_no_result_of_the_branch():
+    """Executors of the reference write over results, which have the memory of the constants."""
+    graph = paddle.jit.to_static(an_expression, full_graph=True)
+    graph(paddle.to_tensor(XS[0]))
+    branches = [line for line in str(graph.main_program).splitlines() if "= cond(" in line]
+    assert len(branches) == 2 and not any("b1" in line.rpartition(" : ")[2] for line in branches)
