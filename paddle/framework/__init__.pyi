@@ -17,8 +17,8 @@ from paddle.framework.grad_mode import enable_grad as enable_grad
 from paddle.framework.grad_mode import is_grad_enabled as is_grad_enabled
 from paddle.framework.grad_mode import no_grad as no_grad
 from paddle.framework.grad_mode import set_grad_enabled as set_grad_enabled
-from paddle.framework.io import load as load
 from paddle.framework.io import save as save
+from paddle.framework.loading import load as load
 from paddle.framework.mode import disable_signal_handler as disable_signal_handler
 from paddle.framework.mode import disable_static as disable_static
 from paddle.framework.mode import dygraph_only as dygraph_only
