@@ -253,8 +253,8 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
 
 
 def _specs(target: _Target, input_spec: Any) -> Any:
-    """Specs of what is saved. Where ``to_static`` was told some, their sizes stay, as in the reference, and others must
-    fit them."""
+    """Specs of what is saved. Others must fit those that ``to_static`` was told, whose sizes stay in ``jit.save``, as in
+    the reference; exports may fix them."""
     if input_spec is None or _chooses(target, input_spec):
         return target.said
     if not target.told:
@@ -275,7 +275,8 @@ def _merged(target: _Target, told: Any, given: Any) -> Any:
     if not isinstance(other, InputSpec) or own.dtype is not other.dtype or not _fits(own.shape, other.shape):
         required = f"an input_spec that fits {own}, which to_static was told"
         raise op_error(ValueError, target.op_name, required, repr(given))
-    return InputSpec(own.shape, own.dtype, other.name if other is given and other.name else own.name, own.stop_gradient)
+    sizes = own.shape if target.op_name == "jit.save" else other.shape
+    return InputSpec(sizes, own.dtype, other.name if other is given and other.name else own.name, own.stop_gradient)
 
 
 def _fits(told: Sequence[int], given: Sequence[int]) -> bool:

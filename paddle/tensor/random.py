@@ -120,7 +120,8 @@ def _normal(shape: Any, dtype: Any, op: str, mean: float = 0.0, std: float = 1.0
         sizes, part = _sizes(shape, op), d.real
         scale = math.sqrt(0.5)
         return F.complex(*(_draw("normal_random", part, sizes, mean, std * scale) for _ in range(2)))
-    return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), to_float(mean), to_float(std))
+    middle, spread = mean if type(mean) is float else to_float(mean), std if type(std) is float else to_float(std)
+    return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), middle, spread)
 
 
 # --- uniform -------------------------------------------------------------------------------------------------------

@@ -752,7 +752,7 @@ def test_a_key_of_one_way_is_refused_with_what_to_do(tmp_path):
             known["a"] = 1
         return x
 
-    with pytest.raises(ConversionError, match=r"Set the keys before the statement; functools.lru_cache"):
+    with pytest.raises(ConversionError, match=r"Set the keys before the statement, to None, say; functools.lru_cache"):
         saved(f, tmp_path, [None, 2])
 
 

@@ -48,10 +48,10 @@ def test_anything_else_of_a_path_says_that_it_is_not_here():
     assert not hasattr(core, "ProgramDesc")
     with pytest.raises(AttributeError, match=r"^paddle\.framework\.core\.ProgramDesc is not in Umiak yet$"):
         core.ProgramDesc  # noqa: B018
-    with pytest.raises(ImportError, match=r"^paddle\.base\.framework\.Program is not in Umiak yet$"):
-        from paddle.base.framework import Program  # noqa: F401
-    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.base\.executor is not in Umiak yet$"):
-        import paddle.base.executor
+    with pytest.raises(ImportError, match=r"^paddle\.base\.framework\.Operator is not in Umiak yet$"):
+        from paddle.base.framework import Operator  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.base\.device_worker is not in Umiak yet$"):
+        import paddle.base.device_worker
     with pytest.raises(AttributeError, match="has no attribute '__version__'"):
         core.__version__  # noqa: B018
     with pytest.raises(ModuleNotFoundError, match=r"No module named 'paddle\.framework\.nothing'"):
