@@ -12,6 +12,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from paddle._public import public
 from paddle.distributed.data_parallel import DataParallel
 from paddle.framework.io import replacing
@@ -253,22 +255,33 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
 
 
 def _specs(target: _Target, input_spec: Any) -> Any:
-    """Specs of what is saved. Others must fit those that ``to_static`` was told, whose sizes stay in ``jit.save``, as in
-    the reference; exports may fix them."""
+    """Specs of what is saved. Others must fit those that ``to_static`` was told, whose sizes stay in ``jit.save``, as
+    in the reference; exports may fix them."""
     if input_spec is None or _chooses(target, input_spec):
         return target.said
     if not target.told:
         return input_spec
     told, structure = pytree.flatten(target.said)
-    given = pytree.leaves(input_spec)
+    given = pytree.leaves(_in_order(input_spec, target.said))
     if len(told) != len(given):
         return input_spec
     return structure.unflatten([_merged(target, t, g) for t, g in zip(told, given, strict=True)])
 
 
+def _in_order(given: Any, told: Any) -> Any:
+    """Specs with the keys of dicts in the order in which ``to_static`` was told them."""
+    if isinstance(given, dict) and isinstance(told, dict) and given.keys() == told.keys():
+        return {k: _in_order(given[k], x) for k, x in told.items()}
+    if isinstance(given, (list, tuple)) and isinstance(told, (list, tuple)) and len(given) == len(told):
+        return [_in_order(g, t) for g, t in zip(given, told, strict=True)]
+    return given
+
+
 def _merged(target: _Target, told: Any, given: Any) -> Any:
     """Return what ``to_static`` was told of an argument, under the name that is given now."""
     if not isinstance(told, (InputSpec, Tensor)):
+        if type(given) is not type(told) or not np.array_equal(given, told):
+            raise op_error(ValueError, target.op_name, f"{told!r}, which to_static was told", repr(given))
         return told
     own = told if isinstance(told, InputSpec) else InputSpec.from_tensor(told)
     other = InputSpec.from_tensor(given) if isinstance(given, Tensor) else given
