@@ -145,6 +145,8 @@ class Frame:
         if reason is not None:
             BM.on_event("break", self.simulator.frames)
             raise GraphBreak(Operation(function, args, kwargs), list(self.simulator.frames), reason)
+        if trace.capture.moved:
+            args = tuple(map(array_of, args))
         return self.simulator.call(function, args, kwargs, direct=True)
 
     def inner_iterator(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from types import CellType, FunctionType, MethodType
+from types import BuiltinMethodType, CellType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
 from paddle.jit.source.namespaces import REPLACED
 from paddle.jit.source.show import note
-from paddle.jit.source.values import tracing
+from paddle.jit.source.values import array_of, is_moved, tracing
 from paddle.jit.source.world import world
 from paddle.nn.layer._hooks import call_with_hooks
 from paddle.nn.layer.container import Sequential
@@ -41,6 +41,8 @@ def call(f: Any) -> Any:
         return of_math(f) or f
     if isinstance(f, MethodType) and isinstance(f.__self__, Tensor) and f.__name__ == "item":
         return functools.partial(item_of, f.__self__)
+    if type(f) is BuiltinMethodType and is_moved(f.__self__):
+        return getattr(array_of(f.__self__), f.__name__)
     hidden_state.check(f)
     return converted(f)
 

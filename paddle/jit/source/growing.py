@@ -10,7 +10,7 @@ from typing import Any
 from paddle.jit.source.errors import ConversionError
 from paddle.jit.source.join import described, dtype_for, rank
 from paddle.jit.source.places import Contents, Place
-from paddle.jit.source.values import Moved
+from paddle.jit.source.values import Moved, is_moved
 from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak.core.tensor import Tensor
@@ -72,7 +72,18 @@ def grow(grows: Grows, where: str, known: set[Any]) -> None:
     current().moved.append((place.container, before, list(place.holders)))
     for holder in place.holders:
         holder.set(array)
-    place.container[:] = [Moved(array, name, where)]
+    container = place.container
+    container[:] = [Moved(array, name, where)]
+    current().conditions.append(lambda: _untouched(container, name, where))
+
+
+def _untouched(container: list[Any], name: str, where: str) -> None:
+    """Refuse what was done to a list whose items are in an array: the array does not have it."""
+    if not is_moved(container):
+        raise ConversionError(
+            f"[to_static] requires {name!r}, whose length the statement on a tensor at {where} decides, to be changed "
+            "by that name behind the statement, got a change by another one"
+        )
 
 
 @contextmanager
@@ -81,6 +92,8 @@ def put_back() -> Iterator[None]:
     tracer = current()
     try:
         yield
+        for condition in tracer.conditions:
+            condition()
     finally:
         for container, items, holders in reversed(tracer.moved):
             container[:] = items

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Scope = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -129,6 +129,31 @@ def asked_for_none(nodes: Iterable[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.Assign) and _may_be_none(node.value):
             for target in node.targets:
                 yield from _named(target)
+
+
+def aliases(names: Iterable[str], nodes: Iterable[ast.AST]) -> set[str]:
+    """The names that assignments of the text make others of what one of ``names`` holds."""
+    pairs = [({*bound_by(n.targets)}, {*_given_on(n.value)}) for n in nodes if isinstance(n, ast.Assign)]
+    known, out = set(names), set[str]()
+    while True:
+        more = set().union(*(x | y for x, y in pairs if x and y and not known.isdisjoint(x | y)))
+        if more <= known:
+            return out
+        out |= more
+        known |= more
+
+
+def _given_on(node: ast.expr) -> Iterator[str]:
+    """The names, and attributes of names, whose values an expression hands on as they are."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        parts: Sequence[ast.expr] = node.elts
+    elif isinstance(node, ast.IfExp):
+        parts = node.body, node.orelse
+    else:
+        parts = node.values if isinstance(node, ast.BoolOp) else ()
+    yield from _named(node)
+    for part in parts:
+        yield from _given_on(part)
 
 
 def _named(node: ast.expr) -> Iterator[str]:

@@ -19,6 +19,7 @@ from paddle.jit.source.expressions import Expressions, mark_asked
 from paddle.jit.source.names import (
     UNREAD,
     Scope,
+    aliases,
     asked_for_none,
     attributes_set,
     bound_anywhere,
@@ -96,6 +97,9 @@ class _Function:
         # What follows a branch that may be left becomes a part of it.
         parts = body if any(map(_may_leave, branches)) else branches
         self.reads = {*reads, *bound_by(parts), *attributes_set(parts), *asked_for_none(within(body))}
+        # Lists that branches and loops change the length of are arrays behind them, by other names, too.
+        used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
+        self.reads |= aliases(used, within(body))
         first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
         mark_asked(ast.walk(node.body) if isinstance(node, ast.Lambda) else within(body))
         self.expressions = Expressions(names.helpers, self.reads, first[0] if first else None)

@@ -141,7 +141,54 @@ def types(x):
     return x * 100
 
 
-@pytest.mark.parametrize("f", [item_by_number, joined_and_written, other_name, in_a_tuple, types])
+def by_another_name(x):
+    items = [x]
+    others = same = items
+    while x.sum() < 9:
+        items.append(x)
+        x = x * 2 + 9
+    others.append(x + 1)
+    same += [x + 2]
+    others[0] = x + 3
+    others.insert(1, x + 4)
+    del same[2]
+    return paddle.stack(items) * len(others) + others[-1] + sum(v.sum() for v in same)
+
+
+def by_the_first_name(x):
+    first, count = [x], 1
+    items, count = first, count + 1
+    if x.sum() > 0:
+        items.append(x * 3)
+    first.pop(0)
+    first.append(x)
+    return paddle.stack(first) + paddle.stack(items) * count
+
+
+def by_an_item(x):
+    items = [x]
+    held = {"a": items, "b": (items, 1)}
+    if x.sum() > 0:
+        items.append(x * 3)
+    held["a"].append(x + 1)
+    held["b"][0].extend([x + 2, x + 3])
+    return paddle.stack(items)
+
+
+def by_a_choice(x):
+    items, other = [x], []
+    chosen = items if x.shape[0] == 2 else other
+    for _ in range(2):
+        if x.sum() > 0:
+            items.append(x * 3)
+        chosen.append(x + 1)
+    return paddle.stack(items)
+
+
+NAMES = by_another_name, by_the_first_name, by_an_item, by_a_choice
+
+
+@pytest.mark.parametrize("f", [item_by_number, joined_and_written, other_name, in_a_tuple, types, *NAMES])
 def test_as_in_eager_mode(f, tmp_path):
     captured = of_one_shape(f)
     paddle.jit.save(captured, str(tmp_path / "m"))
@@ -150,6 +197,22 @@ def test_as_in_eager_mode(f, tmp_path):
         expected = f(paddle.to_tensor(data)).numpy()
         np.testing.assert_array_equal(captured(paddle.to_tensor(data)).numpy(), expected)
         np.testing.assert_array_equal(loaded(paddle.to_tensor(data)).numpy(), expected)
+
+
+def by_an_item_of_a_list(x):
+    items = [x]
+    held = [items]
+    if x.sum() > 0:
+        items.append(x * 3)
+    held[0][0] = x + 1
+    return paddle.stack(items)
+
+
+def test_a_change_that_the_array_does_not_have_is_refused(tmp_path):
+    with pytest.raises(Exception, match=r"requires 'items', whose length .+ to be changed by that name"):
+        paddle.jit.save(of_one_shape(by_an_item_of_a_list), str(tmp_path / "m"))
+    x = paddle.to_tensor(UP)
+    np.testing.assert_array_equal(of_one_shape(by_an_item_of_a_list)(x).numpy(), by_an_item_of_a_list(x).numpy())
 
 
 class Keeping(paddle.nn.Layer):
