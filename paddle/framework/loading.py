@@ -43,7 +43,7 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     try:
         return load_saved(path, **configs)
     except ValueError:
-        if not isinstance(path, (str, bytes, os.PathLike)) or os.path.isfile(path):
+        if not isinstance(path, (str, bytes, os.PathLike)) or os.path.isfile(path) or configs.get("safetensors"):
             raise
         from paddle.static.formats.states import state_of  # which most files need not wait for
 

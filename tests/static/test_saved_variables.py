@@ -37,7 +37,7 @@ def test_a_file_for_each(filled, tmp_path):
     static.save_vars(exe, str(tmp_path), main)
     assert sorted(os.listdir(tmp_path)) == sorted(values)
     for name, value in values.items():
-        np.testing.assert_array_equal(parameters.read_one((tmp_path / name).read_bytes()), value)
+        np.testing.assert_array_equal(parameters.read((tmp_path / name).read_bytes(), [""])[""], value)
     zeroed(main)
     static.load_vars(exe, str(tmp_path), main)
     assert same(main, values)

@@ -10,6 +10,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Sequence
+from io import BufferedReader
 from typing import Any, NamedTuple
 
 from paddle.framework.io import load_saved as load_data
@@ -26,6 +27,7 @@ from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
 from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
+from umiak.util.regular_file import NotRegular, open_regular
 
 
 class ProgramFormat(NamedTuple):
@@ -69,23 +71,27 @@ PROGRAMS: list[ProgramFormat] = [
 ]
 
 
-def content(source: Any) -> bytes:
-    """The bytes of a file, or those that are given."""
-    if isinstance(source, (bytes, bytearray, memoryview)):
-        return bytes(source)
-    with open(source, "rb") as file:
-        return file.read()
+def _opened(path: Any, op_name: str) -> BufferedReader:
+    """A file to read: no pipe, whose writer one would wait for, and no device, which may have no end."""
+    try:
+        return open(open_regular(os.fspath(path)), "rb")
+    except NotRegular as error:
+        raise op_error(ValueError, op_name, "a regular file", f"{_shown(path)!r}, which is {error.kind}") from None
 
 
 def read_program(source: Any, op_name: str) -> Module | Contents:
     """The program in a file or in bytes.
 
     Raises:
-        ValueError: no program in a known format, or a damaged one.
+        ValueError: no program in a known format, a damaged one, or something else than a file.
         RuntimeError: operators of users that are not registered.
         OSError: the file cannot be read.
     """
-    data = content(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+    else:
+        with _opened(source, op_name) as file:
+            data = file.read()
     try:
         known = next((f for f in PROGRAMS if f.is_it(data)), None)
         if known is None:
@@ -121,22 +127,26 @@ def read_values(source: Any, names: Sequence[str], op_name: str) -> dict[str, An
     """Values of parameters in a file, in a folder with a file for each, or in bytes.
 
     Raises:
-        ValueError: other values than those of these names, or damaged ones.
+        ValueError: other values than those of these names, damaged ones, or something else than a file.
         OSError: a file cannot be read.
     """
     if source is None:
         return {}
-    if not isinstance(source, (bytes, bytearray, memoryview)) and os.path.isdir(source):
-        return {n: _values_of_file(os.path.join(source, _plain_name(n, op_name)), n, op_name) for n in names}
-    place = current_place()
-    if not isinstance(source, (bytes, bytearray, memoryview)) and os.path.isfile(source) and place.device_type == "cpu":
-        with open(source, "rb") as file:
-            if file.peek(1)[:1] != _PICKLE:
-                try:
-                    return parameters.read_file(file, names, place)
-                except FormatError as error:
-                    raise damaged(op_name, "file of values", source, error) from error
-    data = content(source)
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _values_in(bytes(source), source, names, op_name)
+    if os.path.isdir(source):
+        return {n: read_value(os.path.join(source, _plain_name(n, op_name)), op_name) for n in names}
+    with _opened(source, op_name) as file:
+        if file.peek(1)[:1] == _PICKLE:
+            return _values_in(file.read(), source, names, op_name)
+        try:
+            return _streams(file, names)
+        except FormatError as error:
+            raise damaged(op_name, "file of values", source, error) from error
+
+
+def _values_in(data: bytes, source: Any, names: Sequence[str], op_name: str) -> dict[str, Any]:
+    """Values in bytes. ``source``: what had them, for errors."""
     if data[:1] == _PICKLE:
         with outside():
             found = load_data(io.BytesIO(data))
@@ -149,6 +159,14 @@ def read_values(source: Any, names: Sequence[str], op_name: str) -> dict[str, An
         raise damaged(op_name, "file of values", source, error) from error
 
 
+def _streams(file: BufferedReader, names: Sequence[str]) -> dict[str, Any]:
+    """Values in a file of streams: on the host each is read to where it stays."""
+    place = current_place()
+    if place.device_type == "cpu":
+        return parameters.read_file(file, names, place)
+    return parameters.read(file.read(), names)
+
+
 def _plain_name(name: str, op_name: str) -> str:
     """The name of a parameter that is a file of the folder, and of no other."""
     if os.path.basename(name) != name or name in ("", ".", ".."):
@@ -156,11 +174,18 @@ def _plain_name(name: str, op_name: str) -> str:
     return name
 
 
-def _values_of_file(path: str, name: str, op_name: str) -> Any:
-    try:
-        return parameters.read_one(content(path))
-    except FormatError as error:
-        raise damaged(op_name, f"value of {name!r}", path, error) from error
+def read_value(path: str, op_name: str) -> Any:
+    """The value of the parameter that a file has alone.
+
+    Raises:
+        ValueError: a damaged value, or something else than a file.
+        OSError: the file cannot be read.
+    """
+    with _opened(path, op_name) as file:
+        try:
+            return _streams(file, [""])[""]
+        except FormatError as error:
+            raise damaged(op_name, "value of a parameter", path, error) from error
 
 
 def read_model(program: Any, values: Any, op_name: str) -> Model:

@@ -54,6 +54,10 @@ class _Reader:
         """The elements that come next, as an array over the bytes."""
         return np.frombuffer(self.take(*_elements(dtype, shape)), dtype.numpy).reshape(shape)
 
+    def skip(self, n: int, what: str) -> None:
+        """Leave bytes out."""
+        self._pass(n, what)
+
     def number(self, form: str, what: str) -> int:
         return struct.unpack("<" + form, self.take(struct.calcsize(form), what))[0]
 
@@ -80,6 +84,10 @@ class _FileReader(_Reader):
         taken = self.file.read(n)
         self._check(len(taken), n)
         return memoryview(taken)
+
+    def skip(self, n: int, what: str) -> None:
+        self._pass(n, what)
+        self.file.seek(self.at)
 
     def value(self, dtype: DType, shape: tuple[int, ...]) -> Tensor:
         n, what = _elements(dtype, shape)
@@ -127,8 +135,11 @@ def _next(reader: _Reader) -> Any:
     version = reader.number("I", "a version")
     if version != 0:
         raise FormatError(f"version 0 of a tensor's stream is required, got {version}")
-    for _ in range(reader.number("Q", "a count of levels")):
-        reader.take(reader.number("Q", "the size of a level"), "a level of sequences")
+    levels = reader.number("Q", "a count of levels")
+    if levels > MOST_AXES:  # sequences are in rows of one axis more each
+        raise FormatError(f"at most {MOST_AXES} levels of sequences are required, got {levels}")
+    for _ in range(levels):
+        reader.skip(reader.number("Q", "the size of a level"), "a level of sequences")
     version = reader.number("I", "a version")
     if version != 0:
         raise FormatError(f"version 0 of a tensor is required, got {version}")
@@ -165,15 +176,10 @@ def _named(reader: _Reader, names: Sequence[str]) -> dict[str, Any]:
         try:
             found[name] = _next(reader)
         except FormatError as error:
-            raise FormatError(f"the value of {name!r}: {error}") from error
+            raise FormatError(f"the value of {name!r}: {error}" if name else str(error)) from error
     if (left := reader.size - reader.at) > 0:
         raise FormatError(f"{len(names)} values are required, got {left} more bytes behind them")
     return found
-
-
-def read_one(data: bytes | memoryview) -> np.ndarray:
-    """The value in a file of one parameter, as a view of ``data``."""
-    return read(data, [""])[""]
 
 
 def write(values: Mapping[str, Any]) -> bytes:

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from paddle.framework.io import load_saved
-from paddle.static.formats.files import VALUES_END, content, damaged, paths_of, read_model
+from paddle.static.formats.files import VALUES_END, paths_of, read_model, read_value
 from paddle.static.formats.graph import Module
-from paddle.static.formats.parameters import read_one
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
-from umiak.ir.serialise import FormatError
 from umiak.util.errors import op_error
 
 NAMES_END = VALUES_END + ".info"  # beside the values of layers that PaddlePaddle 2 saved: their names in state_dict
@@ -41,15 +39,10 @@ def state_of(prefix: str, model: str | None = None, values: str | None = None) -
         names = _names_in_layers(prefix + NAMES_END)
         return {names.get(name, name): _tensor(value) for name, value in found.values.items()}
     if os.path.isdir(prefix) and model is None and values is None:
-        return {name: _value(os.path.join(prefix, name)) for name in sorted(os.listdir(prefix))} or None
+        return {
+            name: _tensor(read_value(os.path.join(prefix, name), "load")) for name in sorted(os.listdir(prefix))
+        } or None
     return None
-
-
-def _value(path: str) -> Tensor:
-    try:
-        return _tensor(read_one(content(path)))
-    except (FormatError, IsADirectoryError) as error:
-        raise damaged("load", "value of a parameter", path, error) from error
 
 
 def _tensor(value: Any) -> Tensor:

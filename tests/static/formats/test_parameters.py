@@ -19,6 +19,10 @@ ALL = SAVED["all"].tobytes()
 NAMES = [name for name, _, _ in VALUES]
 
 
+def read_one(data):
+    return parameters.read(data, [""])[""]
+
+
 def bits(x):
     return x.view("int16") if x.dtype.name == "bfloat16" else x.view("uint8") if x.dtype.name[:6] == "float8" else x
 
@@ -33,7 +37,7 @@ def test_a_file_of_all_values_is_read():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_of_one_value_is_read_and_written(name):
     data = SAVED[f"file:{name}"].tobytes()
-    value = parameters.read_one(data)
+    value = read_one(data)
     np.testing.assert_array_equal(bits(value), SAVED[f"value:{name}"])
     assert parameters.write_one(value) == data
     assert parameters.write_one(paddle.to_tensor(value)) == data
@@ -45,7 +49,7 @@ def test_the_file_that_is_written_is_the_same():
 
 def test_arrays_that_do_not_lie_in_order_are_written_in_order():
     x = np.arange(6, dtype="float32").reshape(2, 3).T
-    np.testing.assert_array_equal(parameters.read_one(parameters.write_one(x)), x)
+    np.testing.assert_array_equal(read_one(parameters.write_one(x)), x)
 
 
 def stream(description, elements=b"", levels=b"", version=0):
@@ -54,11 +58,11 @@ def stream(description, elements=b"", levels=b"", version=0):
 
 
 def test_levels_of_sequences_are_passed_over():
-    assert parameters.read_one(stream(b"\x08\x05\x10\x01", b"\0\0\x80\x3f", b"12345678")).tolist() == [1.0]
+    assert read_one(stream(b"\x08\x05\x10\x01", b"\0\0\x80\x3f", b"12345678")).tolist() == [1.0]
 
 
 def test_sizes_may_be_packed():
-    assert parameters.read_one(stream(b"\x08\x15\x12\x02\x01\x02", b"\x01\x02")).tolist() == [[1, 2]]
+    assert read_one(stream(b"\x08\x15\x12\x02\x01\x02", b"\x01\x02")).tolist() == [[1, 2]]
 
 
 HUGE = b"\xff\xff\xff\xff\xff\xff\x3f"
@@ -74,7 +78,8 @@ BAD = {
     "a long number": (stream(b"\x08" + b"\xff" * 11), "at most 10 bytes"),
     "a long description": (struct.pack("<IQIi", 0, 0, 0, 1 << 20) + bytes(1 << 10), "a description of at most"),
     "a negative description": (struct.pack("<IQIi", 0, 0, 0, -4), "a description of at most"),
-    "many levels": (struct.pack("<IQ", 0, 1 << 60), "bytes of the size of a level are required"),
+    "many levels": (struct.pack("<IQ", 0, 1 << 60), "at most 32 levels of sequences are required"),
+    "no level": (struct.pack("<IQ", 0, 1), "bytes of the size of a level are required"),
     "a long level": (struct.pack("<IQQ", 0, 1, 1 << 60), "bytes of a level of sequences are required"),
     "more behind": (stream(b"\x08\x15\x10\x01", b"12"), "1 more bytes behind them"),
 }
@@ -84,7 +89,7 @@ BAD = {
 def test_a_damaged_file_is_refused(name, tmp_path):
     data, words = BAD[name]
     with pytest.raises(FormatError, match=words):
-        parameters.read_one(data)
+        read_one(data)
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(ValueError, match=words):
         files.read_values(tmp_path / "x", [""], "f")
@@ -123,6 +128,39 @@ def test_a_file_that_becomes_shorter_is_refused(tmp_path):
         with pytest.MonkeyPatch.context() as patched, pytest.raises(FormatError, match="has become shorter"):
             patched.setattr(parameters.os, "fstat", lambda number: size)
             parameters.read_file(file, ["w"], paddle.CPUPlace())
+
+
+def long_level(path):
+    """A level of sequences as long as a disk, of which the file has but a hole."""
+    path.write_bytes(struct.pack("<IQQ", 0, 1, 1 << 40))
+    os.truncate(path, 2 << 40)
+
+
+UNREADABLE = {
+    "a pipe": (os.mkfifo, "a regular file, got .*, which is a pipe"),
+    "a device without an end": (
+        lambda path: os.symlink("/dev/zero", path),
+        "a regular file, got .*, which is a device",
+    ),
+    "a folder": (os.mkdir, "a regular file, got .*, which is a folder"),
+    "a hole": (long_level, "an element type of"),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_has_no_end_is_not_read(name, tmp_path):
+    make, words = UNREADABLE[name]
+    make(tmp_path / "w")
+    with pytest.raises(ValueError, match=words):
+        paddle.load(str(tmp_path))
+    with pytest.raises(ValueError, match=words):
+        files.read_values(tmp_path, ["w"], "f")
+    if name != "a folder":
+        with pytest.raises(ValueError, match=words):
+            files.read_values(tmp_path / "w", ["w"], "f")
+    if name != "a hole":
+        with pytest.raises(ValueError, match=words):
+            files.read_program(tmp_path / "w", "f")
 
 
 def test_the_error_names_the_value_and_the_file(tmp_path):

@@ -32,6 +32,8 @@ def lists(state):
 def test_by_the_names_of_parameters(layer, tmp_path):
     state = paddle.load(str(tmp_path / "m"))
     assert lists(state) == of(layer) and all(isinstance(v, paddle.Tensor) for v in state.values())
+    with pytest.raises(ValueError, match="a file that exists"):
+        paddle.load(str(tmp_path / "m"), safetensors=True)
     arrays = paddle.load(str(tmp_path / "m"), return_numpy=True)
     assert lists(arrays) == of(layer) and all(isinstance(v, np.ndarray) for v in arrays.values())
     other = paddle.nn.Linear(2, 3)
