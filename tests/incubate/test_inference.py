@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 
 import numpy as np
@@ -99,6 +100,45 @@ def test_a_function_with_all_kinds_of_arguments():
     before = len(calls)
     compare(pair, scale=2.0)
     assert len(calls) == before  # it was compiled
+
+
+@pytest.mark.parametrize(
+    "values",
+    [(1, 1.0, True), (0.0, -0.0), (np.ones(2, "int64"), np.full(2, 2)), (np.float32(2), 2.0, np.int64(2))],
+    ids=["numbers", "zeros", "arrays", "scalars"],
+)
+def test_arguments_that_are_no_tensors_choose_the_program(values):
+    """Equal ones of other types do not, and neither does an array that has changed since."""
+    calls = []
+
+    def plain(x, k):
+        return 1 / (x * k)
+
+    def counted(x, k):
+        calls.append(k)
+        return plain(x, k)
+
+    compiled = inference(counted)
+    for k in [*values, *values]:
+        got, wanted = compiled(paddle.to_tensor([2, 4]), k), plain(paddle.to_tensor([2, 4]), k)
+        assert got.dtype is wanted.dtype
+        np.testing.assert_array_equal(got, wanted)
+    count = len(calls)
+    compiled(paddle.to_tensor([2, 4]), values[0])
+    assert len(calls) == count == 2 * len(values)  # a call, and a recording
+    if isinstance(values[0], np.ndarray):
+        values[0][:] = 5
+        np.testing.assert_allclose(compiled(paddle.to_tensor([2, 4]), values[0]), [0.1, 0.05])
+
+
+def test_copies_have_weights_of_their_own():
+    net, x = inference(paddle.nn.Linear(2, 2)), paddle.ones([1, 2])
+    before = [net(x) for _ in range(2)][1].tolist()
+    other = copy.deepcopy(net)
+    with paddle.no_grad():
+        other.weight.set_value(paddle.zeros([2, 2]))
+    assert [other(x).tolist() for _ in range(2)] == [[[0.0, 0.0]]] * 2
+    assert net(x).tolist() == before
 
 
 def test_a_method():

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from paddle._public import public
 from paddle.framework.place import current_place
 from paddle.inference.config import Config
@@ -69,7 +71,7 @@ class _Options:
         return config
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entry:
     """One way in which the function is called: all but the sizes of tensors. ``sizes``: None where they have differed;
     ``results``: the structure of what the function gives; ``leaves``: outputs of the predictor, or what is no tensor.
@@ -119,11 +121,14 @@ class _Compiled:
         self._compile(entry, bound.args, tensors, results)
         return results
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "entries": []}  # copies have weights of their own, and compile anew
+
     def _entry(self, structure: Any, leaves: list[Any], tensors: list[Tensor]) -> _Entry:
-        constants = [None if isinstance(x, Tensor) else x for x in leaves]
+        constants = [None if isinstance(x, Tensor) else _kept(x) for x in leaves]
         dtypes = [(x.dtype, x.ndim) for x in tensors]
         for entry in self.entries:
-            if (entry.structure, entry.constants, entry.dtypes) == (structure, constants, dtypes):
+            if (entry.structure, entry.dtypes) == (structure, dtypes) and all(map(_same, entry.constants, constants)):
                 return entry
         self.entries.append(_Entry(structure, constants, dtypes, [list(x.shape) for x in tensors]))
         return self.entries[-1]
@@ -163,6 +168,22 @@ class _Compiled:
         given = [tensors[int(name.rpartition("_")[2])].detach() for name in predictor.get_input_names()]
         made = predictor.run(given) or []
         return entry.results.unflatten([y if i is None else made[i] for i, y in entry.leaves])
+
+
+def _kept(x: Any) -> Any:
+    """An argument that is no tensor, as it is now."""
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def _same(x: Any, y: Any) -> bool:
+    """Are two arguments that are no tensors alike for programs? 1, 1.0 and True are not."""
+    if type(x) is not type(y):
+        return False
+    if isinstance(x, np.ndarray):
+        return x.dtype == y.dtype and x.shape == y.shape and x.tobytes() == y.tobytes()
+    if isinstance(x, (float, complex, np.generic)):
+        return repr(x) == repr(y)  # of -0.0 and NaN, too
+    return x is y or bool(x == y)
 
 
 def _of(function: Any, options: _Options) -> Any:
