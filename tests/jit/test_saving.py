@@ -257,6 +257,24 @@ def test_specs_fit_those_of_to_static_whose_sizes_stay(tmp_path):
             paddle.jit.save(net, str(tmp_path / "m"), [other, None])
 
 
+def test_specs_in_dicts_fit_by_their_keys(tmp_path):
+    net = paddle.jit.to_static(
+        lambda d: d["p"].sum() + d["q"], input_spec=[{"q": spec("a", [None, 3]), "p": spec("b")}]
+    )
+    paddle.jit.save(net, str(tmp_path / "m"), [{"p": spec("d", [4, 2]), "q": spec("c", [4, 3])}])
+    assert names(str(tmp_path / "m.json"))[0] == [("d", [-1, 2]), ("c", [-1, 3])]
+
+
+@pytest.mark.parametrize(
+    ("told", "given"), [(3, 4), (1, True), (None, spec("y")), ("a", "b"), ([1, 2], [2, 1])], ids=str
+)
+def test_arguments_that_are_no_tensors_are_those_of_to_static(told, given, tmp_path):
+    net = paddle.jit.to_static(lambda x, k: x * 2, input_spec=[spec("x"), told])
+    paddle.jit.save(net, str(tmp_path / "m"), [spec(sizes=[3, 2]), told])
+    with pytest.raises(ValueError, match=r"\[save\] requires .*, which to_static was told, got"):
+        paddle.jit.save(net, str(tmp_path / "m"), [spec(sizes=[3, 2]), given])
+
+
 def test_results_of_calls_choose_where_they_are_alone(tmp_path):
     net = paddle.jit.to_static(lambda x: (x.mean(), x * 2, x - 1), full_graph=True)
     mean, doubled, _ = net(paddle.to_tensor(X))
