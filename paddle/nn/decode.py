@@ -48,7 +48,7 @@ class Decoder:
         raise NotImplementedError(f"[{type(self).__name__}] requires step")
 
     def finalize(self, outputs: Any, final_states: Any, sequence_lengths: Tensor) -> tuple[Any, Any]:
-        """Make the result of all steps.
+        """Make the result of all steps; where a decoder has no such method, it is what they gave.
 
         Args:
             outputs: those of all steps, ``[time, batch, *]``.
@@ -289,7 +289,10 @@ def dynamic_decode(
     in_one_program = tracer is not None and tracer.one_program
     stacked, now = (_recorded if in_one_program else _steps)(step, now, max_step_num)
     states, lengths = now.states, now.lengths
-    result, states = decoder.finalize(stacked, states, lengths)
+    try:
+        result, states = decoder.finalize(stacked, states, lengths)
+    except NotImplementedError:  # of a decoder that leaves the outputs as they are
+        result = stacked
     if not output_time_major:
         result = pytree.map(swapped, result)
     return (result, states, lengths) if return_length else (result, states)

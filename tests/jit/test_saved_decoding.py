@@ -147,6 +147,26 @@ def test_decoders_of_users(options, tmp_path):
     assert not captured.fallbacks and not captured.graph_breaks
 
 
+class Plain(Counting):
+    def finalize(self, outputs, final_states, sequence_lengths):
+        return nn.decode.Decoder.finalize(self, outputs, final_states, sequence_lengths)
+
+
+def test_results_without_finalize_are_those_of_all_steps(tmp_path):
+    """As in PaddlePaddle, a NotImplementedError there is no error."""
+    net = Counted()
+    net.counting, counting = Plain(), net.counting
+    net.counting.set_state_dict(counting.state_dict())
+    x = paddle.to_tensor([0.0, 2.0])
+    paddle.jit.save(net, str(tmp_path / "model"), [InputSpec([None], "float32", "x")])
+    results = [net(x), paddle.jit.load(str(tmp_path / "model"))(x)]
+    net.counting = counting
+    for wanted, *given in zip(net(x), *results, strict=True):
+        for y in given:
+            assert y.shape == wanted.shape
+            np.testing.assert_allclose(y.numpy(), wanted.numpy(), rtol=1e-6)
+
+
 def test_gradients_pass_through_all_steps():
     net = Counted()
     captured = paddle.jit.to_static(net.forward, full_graph=True)
