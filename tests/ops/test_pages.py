@@ -47,6 +47,7 @@ def test_pages_that_are_part_of_a_tensor(rng):
     ("error", "text", "changes"),
     [
         (ValueError, "a row for each of 2 new tokens, or one row, and with 2 positions", {"mask": (1, 1, 2, 1)}),
+        (ValueError, "or one row, and with 3 positions", {"mask": (1, 1, 2, 2), "before": [0, 2]}),
         (ValueError, "a row for each of 3 new tokens", {"mask": (1, 1, 2, 3), "counts": [3, 0]}),
         (IndexError, "page 3 in sequence 1", {"tables": [[2], [3]]}),
         (ValueError, "at most 3 tokens, 1 pages of 3", {"before": [2, 1]}),

@@ -222,11 +222,12 @@ class PagedAttention(Paged):
         low, tokens = q.dtype, q.shape[0]
         q, mask = widen(q), None if mask is None else widen(mask)
         sequence, within, position = places(counts, before, tokens)
-        keys = self.rows_of(q, key_pages, tables, key_scale)
-        values = self.rows_of(q, value_pages, tables, value_scale)
+        ends = F.add(cast_to(counts, dt.int64), cast_to(before, dt.int64))
+        keys = self.rows_of(q, key_pages, tables, key_scale, ends)
+        values = self.rows_of(q, value_pages, tables, value_scale, ends)
         span = keys.shape[1]
-        last = position if self.causal else F.sub(F.take(F.add(counts, before), sequence, axis=0), 1)
-        seen = F.le(counter(span), F.unsqueeze(cast_to(last, dt.int64), axes=(1,)))
+        last = position if self.causal else F.sub(F.take(ends, sequence, axis=0), 1)
+        seen = F.le(counter(span), F.unsqueeze(last, axes=(1,)))
         seen = F.unsqueeze(seen, axes=(1, 2))
         if mask is not None:
             added = self.mask_rows(mask, sequence, within, span)
@@ -241,8 +242,9 @@ class PagedAttention(Paged):
         )
         return cast_to(F.squeeze(out, axes=(1,)), low)
 
-    def rows_of(self, q, pages, tables, scale):
-        """``[batch, positions, heads, dim]`` in the type of ``q``."""
+    def rows_of(self, q, pages, tables, scale, ends):
+        """``[batch, positions, heads, dim]`` in the type of ``q``; 0 from ``ends`` on: pages hold anything there, and
+        a weight of 0 does not hide a NaN."""
         pages, (b, m) = listed(pages), sizes(tables)
         n, heads, size, d = sizes(pages)
         # What a table has beyond a sequence's end may be no page.
@@ -251,7 +253,9 @@ class PagedAttention(Paged):
         if is_tensor(scale):
             taken = F.sub(F.cast(taken, dtype=q.dtype), ZERO)
             taken = F.mul(taken, F.unsqueeze(cast_to(scale, q.dtype), axes=(1, 3, 4)))
-        return F.reshape(F.permute(taken, perm=(0, 1, 3, 2, 4)), shape=(b, m * size, heads, d))
+        rows = F.reshape(F.permute(taken, perm=(0, 1, 3, 2, 4)), shape=(b, m * size, heads, d))
+        written = F.lt(counter(m * size), F.unsqueeze(ends, axes=(1,)))
+        return F.where(F.unsqueeze(written, axes=(2, 3)), rows, 0)
 
     def mask_rows(self, mask, sequence, within, span):
         """``[tokens, heads or 1, 1, span]``: what is added to the scores of each token."""

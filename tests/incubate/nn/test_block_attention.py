@@ -7,6 +7,7 @@ import pytest
 
 import paddle
 from paddle.incubate.nn.functional import block_multihead_attention
+from paddle.static import InputSpec
 from tests.support.attended import attended, ints
 from umiak.compiler import statistics
 
@@ -199,8 +200,31 @@ def test_a_prefix_in_a_block_with_another_use_is_refused_before_anything_is_writ
     call(**PREFIX, **(changes | {"tables": [[1, 2, 9], [0, 3, -4]]}))
 
 
-def test_a_sequence_that_rests_may_have_any_table() -> None:
-    call(tables=[[9, -3], [2, 0]], encoder=[0, 0], this_time=[0, 1], qkv=paddle.ones([1, 12]))
+@pytest.mark.parametrize("before", [0, 3])
+def test_a_sequence_that_rests_may_have_any_table(before) -> None:
+    resting = {"encoder": [0, 0], "decoder": [before, 3], "this_time": [0, 1]}
+    call(tables=[[9, -3], [2, 0]], qkv=paddle.ones([1, 12]), **resting)
+
+
+def test_saved_models_do_not_read_what_no_sequence_has_written(tmp_path) -> None:
+    """Devices without a kernel compute so too: rows beyond a sequence's end may be NaN, and have a weight of 0."""
+    rng = np.random.default_rng(3)
+    names = {"qkv": "float32", "keys": "float32", "values": "float32"} | dict.fromkeys(("e", "d", "n", "t"), "int32")
+    given = [rng.standard_normal((4, 16)).astype("float32"), *np.full((2, 7, 1, 2, 4), np.nan, "float32")]
+    given += [np.array(x, np.int32) for x in ([3, 1], [0, 0], [3, 1], [[4, 1, -1], [2, 0, 3]])]
+    specs = [InputSpec([None, *x.shape[1:]], dtype, name) for x, (name, dtype) in zip(given, names.items())]
+
+    def step(qkv, keys, values, encoder, decoder, new, tables):
+        lengths = encoder, decoder, new
+        return block_multihead_attention(qkv, keys, values, *lengths, None, None, None, None, tables, block_size=2)[0]
+
+    paddle.jit.save(paddle.jit.to_static(step, full_graph=True), str(tmp_path / "step"), input_spec=specs)
+    loaded, tensors = paddle.jit.load(str(tmp_path / "step")), [paddle.to_tensor(x) for x in given]
+    by_name = dict(zip(names, tensors))
+    got = loaded(*(by_name[s.name] for s in loaded._input_spec()))
+    want = step(*tensors)
+    assert np.isfinite(want.numpy()).all()
+    np.testing.assert_allclose(got.numpy(), want.numpy(), atol=1e-6)
 
 
 def test_blocks_may_be_shared_where_nobody_writes() -> None:
