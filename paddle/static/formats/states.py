@@ -10,6 +10,7 @@ import numpy as np
 from paddle.framework.io import load_saved
 from paddle.static.formats.files import VALUES_END, paths_of, read_model, read_value
 from paddle.static.formats.graph import Module
+from paddle.static.formats.record import parameter_names
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -26,7 +27,7 @@ def state_of(prefix: str, model: str | None = None, values: str | None = None) -
         values: the name of the file of values there.
 
     Raises:
-        ValueError: files that are damaged.
+        ValueError: files that are damaged, values that are missing, or one name for several parameters.
         OSError: a file cannot be read.
     """
     program, source = paths_of(prefix, model, values)
@@ -36,8 +37,16 @@ def state_of(prefix: str, model: str | None = None, values: str | None = None) -
             raise op_error(
                 ValueError, "load", f"a program in {program} in operators of PaddlePaddle", "one in operators of Umiak"
             )
+        if missing := sorted({*parameter_names(found.program)} - found.values.keys()):
+            raise op_error(
+                ValueError, "load", f"values of {missing} in {source or prefix + VALUES_END}", "no such ones"
+            )
         names = _names_in_layers(prefix + NAMES_END)
-        return {names.get(name, name): _tensor(value) for name, value in found.values.items()}
+        state = {names.get(name, name): _tensor(value) for name, value in found.values.items()}
+        if len(state) < len(found.values):
+            twice = sorted(names.get(name, name) for name in found.values)
+            raise op_error(ValueError, "load", f"other names for other parameters in {prefix + NAMES_END}", twice)
+        return state
     if os.path.isdir(prefix) and model is None and values is None:
         return {
             name: _tensor(read_value(os.path.join(prefix, name), "load")) for name in sorted(os.listdir(prefix))

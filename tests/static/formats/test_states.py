@@ -71,3 +71,20 @@ def test_what_is_none(tmp_path):
         paddle.load(str(tmp_path / "m"))
     with pytest.raises(ValueError, match="requires a regular file"):
         paddle.load(str(tmp_path))
+
+
+def test_values_that_are_missing_are_no_empty_state(layer, tmp_path):
+    os.remove(tmp_path / "m.pdiparams")
+    with pytest.raises(ValueError, match=r"\[load\] requires values of .* in .*m.pdiparams, got no such ones"):
+        paddle.load(str(tmp_path / "m"))
+    paddle.jit.save(paddle.nn.ReLU(), str(tmp_path / "m"), SPEC)
+    assert paddle.load(str(tmp_path / "m")) == {}
+
+
+def test_one_name_of_two_parameters_is_refused(layer, tmp_path):
+    first, second = (p.name for p in layer.parameters())
+    for names in ({first: "w", second: "w"}, {first: second}):
+        table = {k: {"structured_name": v} for k, v in names.items()}
+        paddle.save(table, str(tmp_path / "m.pdiparams.info"))
+        with pytest.raises(ValueError, match=r"requires other names for other parameters in .*m.pdiparams.info"):
+            paddle.load(str(tmp_path / "m"))
