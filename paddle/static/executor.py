@@ -141,7 +141,7 @@ class Executor:
     def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope, prune: bool) -> _Prepared:
         tracer = program._tracer
         values = [_value_of(tracer, x) for x in fetched]
-        key = (*map(id, values), id(scope), prune, self.place)
+        key = (*map(id, values), id(scope), scope._replaced, prune, self.place)
         prepared = program._runs.get(key)
         if prepared is None or prepared.state != tracer.state:
             prepared = self._prepare(program, values, scope, prune)
@@ -154,7 +154,7 @@ class Executor:
     def _prepare(program: Program, values: list[Value], scope: Scope, prune: bool) -> _Prepared:
         def held_by(x: Tensor, read: bool) -> Tensor:
             # What is written as a whole needs no value before: that is how the startup program makes them.
-            return scope._place_of(x, make=not read) if managed(x) else x
+            return scope._place_of(x, make=not read, anew=not read) if managed(x) else x
 
         tracer = program._tracer
         return _Prepared(tracer.state, Run(tracer, values, "program", not prune, held_by), (*values, scope))

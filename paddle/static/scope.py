@@ -82,6 +82,7 @@ class Scope:
 
     def __init__(self) -> None:
         self._held: dict[str, Tensor] = {}
+        self._replaced = 0  # how often the tensor of a name gave way: what was prepared before may write to another
         # Steps done here by optimizers that count those of another scope now, by their states.
         self._steps: WeakKeyDictionary[Any, dict[Any, int]] = WeakKeyDictionary()
 
@@ -108,7 +109,8 @@ class Scope:
 
     def _held_as(self, x: Tensor, value: Tensor, kept: bool) -> None:
         held = self._held.get(x.name) if kept else None
-        if held is None or list(held.shape) != list(x.shape) or held.dtype is not x.dtype:
+        if held is None or _unlike(held, x):
+            self._replaced += held is not None
             if kept and self is not _first():
                 held = value.clone()
                 held.name = x.name
@@ -119,9 +121,15 @@ class Scope:
         if kept:
             self._held[x.name] = held
 
-    def _place_of(self, x: Tensor, make: bool) -> Tensor:
-        """Return the tensor that holds the values of ``x``, a persistable variable; ``make``: there may be none yet."""
+    def _place_of(self, x: Tensor, make: bool, anew: bool = False) -> Tensor:
+        """Return the tensor that holds the values of ``x``, a persistable variable; ``make``: there may be none yet.
+
+        ``anew``: all of it is written, so that what another program has under its name gives way.
+        """
         held = self._held.get(x.name)
+        if held is not None and anew and _unlike(held, x):
+            held = None
+            self._replaced += 1
         if held is None:
             if not make:
                 raise op_error(
@@ -133,12 +141,16 @@ class Scope:
                 held = x if self is _first() else x.detach().clone()
             held.name = x.name
             self._held[x.name] = held
-        if list(held.shape) != list(x.shape) or held.dtype is not x.dtype:
+        if _unlike(held, x):
             raise op_error(
                 ValueError, "Executor.run", f"{x.name!r} of shape {list(x.shape)} and {x.dtype.name} in the scope",
                 f"{list(held.shape)} and {held.dtype.name}, of another program", "Run it in a scope of its own.",
             )  # fmt: skip
         return held
+
+
+def _unlike(x: Tensor, y: Tensor) -> bool:
+    return list(x.shape) != list(y.shape) or x.dtype is not y.dtype
 
 
 def _first() -> Scope:

@@ -261,6 +261,34 @@ def test_scopes_have_values_of_their_own_and_names_share_them(programs):
         exe.run(clash, {"x": np.ones([1, 3], "float32")}, [y])
 
 
+def test_a_startup_program_makes_values_of_names_that_another_program_has(programs):
+    def network_of(n, dtype="float32"):
+        main, startup = paddle.static.Program(), paddle.static.Program()
+        with paddle.utils.unique_name.guard(), paddle.static.program_guard(main, startup):
+            x = paddle.static.data("x", [None, 6], dtype)
+            w = paddle.create_parameter([6, n], dtype, attr="w")
+            return startup, main, x @ w, {"x": np.ones([2, 6], dtype)}
+
+    exe = Executor()
+    for scope in (paddle.static.global_scope(), paddle.static.Scope()):
+        nets = [network_of(8), network_of(3), network_of(3, "float64")]
+        for n in (0, 1, 2, 1, 0):
+            startup, main, y, feed = nets[n]
+            before = None if scope.find_var("w") is None else np.array(scope.find_var("w"))
+            for _ in range(2):
+                exe.run(startup, scope=scope)
+                now = np.array(scope.find_var("w"))
+                assert now.shape == (6, y.shape[1])
+                assert before is None or before.shape != now.shape or not np.array_equal(before, now)
+                (found,) = exe.run(main, feed, [y], scope=scope)
+                np.testing.assert_allclose(found, feed["x"] @ now, rtol=1e-5)
+                before = now
+            for other in nets:
+                if other is not nets[n]:
+                    with pytest.raises(ValueError, match="of another program"):
+                        exe.run(other[1], other[3], [other[2]], scope=scope)
+
+
 def test_state_dicts_bring_values_back(programs):
     main, startup = programs
     x = data("x", [None, 4])
