@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import host_values
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
@@ -49,6 +51,7 @@ from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 
 PROGRAM, PARAMETERS = ".json", ".pdiparams"
+_RECORDING = "jit.recording"  # of the rank's values: the lock of the thread that records
 _CONFIGS = {
     "output_spec", "with_hook", "combine_params", "clip_extra", "skip_forward", "input_names_after_prune",
     "skip_prune_program", "separate_parameters",
@@ -229,6 +232,8 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
         )  # fmt: skip
     main = Program()
     with ExitStack() as stack:
+        # Static mode and its default programs are those of all threads.
+        stack.enter_context(current().state.values.setdefault(_RECORDING, threading.RLock()))
         stack.enter_context(_left_alone(target.layer))
         if in_dynamic_mode():
             _as_state_says(target.layer)

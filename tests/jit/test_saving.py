@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -255,6 +256,20 @@ def test_specs_fit_those_of_to_static_whose_sizes_stay(tmp_path):
     for other in (spec(sizes=[None, 3]), spec(sizes=[None, 2, 1]), InputSpec([None, 2], "float64"), True):
         with pytest.raises(ValueError, match=r"\[save\] requires an input_spec that fits InputSpec.* got"):
             paddle.jit.save(net, str(tmp_path / "m"), [other, None])
+
+
+def test_threads_save_beside_each_other(tmp_path):
+    x = paddle.to_tensor(X)
+
+    def work(i):
+        for j in range(3):
+            net, prefix = nn.Linear(2, 2), str(tmp_path / f"{i}_{j}")
+            paddle.jit.save(net, prefix, [spec()])
+            np.testing.assert_allclose(paddle.jit.load(prefix)(x).numpy(), net(x).numpy(), rtol=1e-6)
+        assert paddle.in_dynamic_mode()
+
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(work, range(3)))
 
 
 def test_specs_in_dicts_fit_by_their_keys(tmp_path):
