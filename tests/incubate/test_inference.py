@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import functools
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -129,6 +131,37 @@ def test_arguments_that_are_no_tensors_choose_the_program(values):
     if isinstance(values[0], np.ndarray):
         values[0][:] = 5
         np.testing.assert_allclose(compiled(paddle.to_tensor([2, 4]), values[0]), [0.1, 0.05])
+
+
+def in_threads(work, count=4):
+    """Call work(0), work(1), ... at a time; the first error of one is raised."""
+    with ThreadPoolExecutor(count) as pool:
+        for future in [pool.submit(work, i) for i in range(count)]:
+            future.result()
+
+
+def test_threads_call_one_function():
+    """Whichever of them compiles it, each gets what belongs to its arguments."""
+    compiled = inference(lambda x, k: {"y": x * k, "k": k})
+
+    def work(i):
+        for j in range(8):
+            x = np.full([1 + (i + j) % 3, 2], i + j, "float32")
+            made = compiled(paddle.to_tensor(x), i % 2)
+            assert made["k"] == i % 2
+            np.testing.assert_array_equal(made["y"].numpy(), x * (i % 2))
+
+    in_threads(work)
+
+
+def test_objects_that_are_called_have_no_name_of_their_own():
+    class Doubling:
+        def __call__(self, x):
+            return x * 2
+
+    for function in (Doubling(), functools.partial(lambda k, x: x * k, 2)):
+        compiled = inference(function)
+        assert [compiled(paddle.ones([1])).tolist() for _ in range(2)] == [[2.0], [2.0]]
 
 
 def test_copies_have_weights_of_their_own():

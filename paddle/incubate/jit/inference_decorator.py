@@ -6,6 +6,7 @@ import functools
 import inspect
 import os
 import tempfile
+import threading
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -73,23 +74,39 @@ class _Options:
 
 @dataclass(eq=False)
 class _Entry:
-    """One way in which the function is called: all but the sizes of tensors. ``sizes``: None where they have differed;
-    ``results``: the structure of what the function gives; ``leaves``: outputs of the predictor, or what is no tensor.
-    """
+    """One way in which the function is called: all but the sizes of tensors; those that have differed are None."""
 
     structure: Any
     constants: list[Any]  # leaves, None for tensors
     dtypes: list[Any]
     sizes: list[list[int | None]]
-    results: Any = None
-    leaves: list[tuple[int | None, Any]] = field(default_factory=list)
-    predictor: Predictor | None = None
+    model: _Model | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Model:
+    """What was compiled for an entry, which other threads see whole or not at all.
+
+    ``sizes``: those it takes, None for any; ``results``: the structure of what the function gives; ``leaves``: outputs
+    of the predictor, or what is no tensor; ``running``: held by the thread that runs the predictor.
+    """
+
+    predictor: Predictor
+    sizes: list[list[int | None]]
+    results: Any
+    leaves: list[tuple[int | None, Any]]
+    running: threading.Lock = field(default_factory=threading.Lock)
 
     def serves(self, tensors: Sequence[Tensor]) -> bool:
         """Return whether the predictor takes tensors of these sizes."""
-        return self.predictor is not None and all(
-            n in (None, m) for x, sizes in zip(tensors, self.sizes, strict=True) for m, n in zip(x.shape, sizes)
-        )
+        return all(n in (None, m) for x, sizes in zip(tensors, self.sizes, strict=True) for m, n in zip(x.shape, sizes))
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """The results for tensors."""
+        given = [tensors[int(name.rpartition("_")[2])].detach() for name in self.predictor.get_input_names()]
+        with self.running:
+            made = self.predictor.run(given) or []
+        return self.results.unflatten([y if i is None else made[i] for i, y in self.leaves])
 
 
 @dataclass
@@ -114,8 +131,8 @@ class _Compiled:
         if any(isinstance(x, SymTensor) for x in tensors):  # recorded as a part of another program
             return self.function(*bound.args)
         entry = self._entry(structure, leaves, tensors)
-        if entry.serves(tensors):
-            return self._run(entry, tensors)
+        if (model := entry.model) is not None and model.serves(tensors):
+            return model.run(tensors)
         with no_grad_guard():
             results = self.function(*bound.args)
         self._compile(entry, bound.args, tensors, results)
@@ -130,12 +147,13 @@ class _Compiled:
         for entry in self.entries:
             if (entry.structure, entry.dtypes) == (structure, dtypes) and all(map(_same, entry.constants, constants)):
                 return entry
-        self.entries.append(_Entry(structure, constants, dtypes, [list(x.shape) for x in tensors]))
-        return self.entries[-1]
+        made = _Entry(structure, constants, dtypes, [list(x.shape) for x in tensors])
+        self.entries.append(made)
+        return made
 
     def _compile(self, entry: _Entry, args: tuple, tensors: list[Tensor], results: Any) -> None:
-        entry.sizes = [
-            [n if n == m else None for m, n in zip(x.shape, sizes)] for x, sizes in zip(tensors, entry.sizes)
+        entry.sizes = sizes = [
+            [n if n == m else None for m, n in zip(x.shape, before)] for x, before in zip(tensors, entry.sizes)
         ]
         number = iter(range(len(tensors)))
 
@@ -143,31 +161,24 @@ class _Compiled:
             if not isinstance(x, Tensor):
                 return x
             i = next(number)
-            return InputSpec(entry.sizes[i], x.dtype, f"input_{i}")
+            return InputSpec(sizes[i], x.dtype, f"input_{i}")
 
         name = f"{self.name}_{self.entries.index(entry)}"
         specs = pytree.map(spec, list(args))
         if self.options.folder is None:
             with tempfile.TemporaryDirectory(prefix="umiak-inference-") as folder:
-                entry.predictor = self._predictor(os.path.join(folder, name), specs, False)
+                predictor = self._predictor(os.path.join(folder, name), specs, False)
         else:
-            entry.predictor = self._predictor(os.path.join(self.options.folder, name), specs, self.options.kept)
-        leaves, entry.results = pytree.flatten(results)
+            predictor = self._predictor(os.path.join(self.options.folder, name), specs, self.options.kept)
+        leaves, structure = pytree.flatten(results)
         place = {id(y): i for i, y in enumerate(tensors_in(results))}
-        entry.leaves = [(place[id(y)], None) if isinstance(y, Tensor) else (None, y) for y in leaves]
+        found = [(place[id(y)], None) if isinstance(y, Tensor) else (None, y) for y in leaves]
+        entry.model = _Model(predictor, sizes, structure, found)
 
     def _predictor(self, prefix: str, specs: list[Any], kept: bool) -> Predictor:
         if not (kept and os.path.exists(prefix + ".json")):
             save(self.function, prefix, specs)
         return create_predictor(self.options.config(prefix))
-
-    @staticmethod
-    def _run(entry: _Entry, tensors: list[Tensor]) -> Any:
-        predictor = entry.predictor
-        assert predictor is not None
-        given = [tensors[int(name.rpartition("_")[2])].detach() for name in predictor.get_input_names()]
-        made = predictor.run(given) or []
-        return entry.results.unflatten([y if i is None else made[i] for i, y in entry.leaves])
 
 
 def _kept(x: Any) -> Any:
@@ -193,7 +204,8 @@ def _of(function: Any, options: _Options) -> Any:
         return function
     if not callable(function) or isinstance(function, type):
         raise op_error(TypeError, "inference", "a function or a Layer", type(function).__name__)
-    alone = _Compiled(function, options, function.__name__)
+    named = getattr(function, "__name__", type(function).__name__)
+    alone = _Compiled(function, options, named)
     owners: weakref.WeakKeyDictionary[Any, _Compiled] = weakref.WeakKeyDictionary()
 
     @functools.wraps(function)
@@ -202,7 +214,7 @@ def _of(function: Any, options: _Options) -> Any:
             return alone(*args, **kwargs)
         owner = args[0]  # a method, decorated in its class
         if owner not in owners:
-            owners[owner] = _Compiled(function.__get__(owner), options, function.__name__)
+            owners[owner] = _Compiled(function.__get__(owner), options, named)
         return owners[owner](*args[1:], **kwargs)
 
     setattr(called, _MARK, True)
