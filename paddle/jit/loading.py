@@ -14,8 +14,8 @@ from paddle._public import public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
-from paddle.jit.concrete import spec_of
-from paddle.jit.sot.function import SymbolicStaticFunction
+from paddle.jit.concrete import ConcreteProgram, spec_of
+from paddle.jit.sot.function import FullGraphFunction, SymbolicStaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.static.formats.files import (
     PROGRAM_ENDS,
@@ -27,9 +27,11 @@ from paddle.static.formats.files import (
     unregistered,
 )
 from paddle.static.formats.graph import PARAMETER, Module
+from paddle.static.formats.operators.table import FromData
 from paddle.static.formats.record import (
     Values,
     check_operators,
+    has_growing_loops,
     input_types,
     is_kept,
     output_names,
@@ -40,10 +42,13 @@ from paddle.static.formats.record import (
 from paddle.static.input import InputSpec
 from paddle.static.program import Program
 from umiak.core.array import from_numpy
+from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ir.registry import NotRegistered
 from umiak.ir.serialise import FormatError
+from umiak.runtime.capture import CaptureError
+from umiak.runtime.captured_function import Captured
 from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
 
@@ -57,8 +62,24 @@ class NoModel(FileNotFoundError, ValueError):
 class _Captured(SymbolicStaticFunction):
     """The captured program of a method, called with its inputs by position or by name, arrays among them."""
 
+    # The program as one graph, where loops of it may be no part of others: what they carry grows. None if there are
+    # no such loops, or it cannot be one.
+    whole: FullGraphFunction | None = None
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(*self.dygraph_function.__self__.bound(args, kwargs))
+        inputs = self.dygraph_function.__self__.bound(args, kwargs)
+        if self.whole is not None and not current().trace:
+            try:
+                return self.whole(*inputs)
+            except (CaptureError, FromData):  # before anything ran
+                self.whole = None
+        return super().__call__(*inputs)
+
+    def _captures(self) -> list[Captured]:
+        return [*(self.whole._captures() if self.whole is not None else ()), *super()._captures()]
+
+    def _concrete(self) -> list[ConcreteProgram]:
+        return [*(self.whole._concrete() if self.whole is not None else ()), *super()._concrete()]
 
 
 class _Method:
@@ -71,6 +92,9 @@ class _Method:
         self.outputs = output_names(module)
         self.captured = _Captured(self.run, self.specs)
         self.captured.__name__ = name
+        if has_growing_loops(module):
+            self.captured.whole = FullGraphFunction(self.run, self.specs)
+            self.captured.whole.__name__ = name
 
     def run(self, *inputs: Tensor) -> Any:
         """Call the operations of the program."""

@@ -9,6 +9,7 @@ import paddle
 from paddle.static import InputSpec
 from umiak.runtime import control
 from umiak.runtime.appending import appended, room_of
+from umiak.runtime.capture import CaptureError
 
 N = 300
 
@@ -147,6 +148,34 @@ def test_predictors_and_executors(loop, copies, tmp_path):
         paddle.disable_static()
     np.testing.assert_array_equal(y, wanted(loop, x))
     assert 2 <= len(copies) <= 2 + np.log2(N)
+
+
+@pytest.mark.parametrize("loop", [in_for, in_a_branch, in_two_loops, by_concat], ids=lambda f: f.__name__)
+def test_loaded_layers(loop, copies, tmp_path):
+    """A loop that grows is no part of a graph that ends elsewhere; the whole program is one."""
+    prefix = str(tmp_path / "model")
+    paddle.jit.save(loop, prefix, [InputSpec([None, 3], "float32", name="x")])
+    layer = paddle.jit.load(prefix)
+    for n in (10, 20, N):
+        x = paddle.randn([n, 3])
+        x.stop_gradient = n == N
+        del copies[:]
+        y = layer(x)
+        np.testing.assert_array_equal(y.numpy(), wanted(loop, x))
+        if n != N:
+            (y * y).sum().backward()
+            reads = wanted(loop, x.detach()) * 2
+            reads = reads[1:] if loop is in_a_branch else reads
+            np.testing.assert_allclose(x.grad.numpy().sum(), 2 * reads.sum(), rtol=1e-3, atol=1e-3)
+    assert 2 <= len(copies) <= 2 + np.log2(N)
+    assert not layer.forward.graph_breaks and not layer.forward.fallbacks and layer.forward.get_traced_count()
+
+    def refused(*inputs):
+        raise CaptureError("not one graph")
+
+    layer.forward.whole = refused
+    np.testing.assert_array_equal(layer(x).numpy(), wanted(loop, x))
+    assert layer.forward.whole is None
 
 
 @pytest.mark.parametrize("loop", [in_for, in_a_branch, in_two_loops], ids=lambda f: f.__name__)

@@ -50,7 +50,7 @@ from umiak.ir.verifier import VerifyError
 from umiak.runtime.program_tracer import outside
 
 SHADOW_OUTPUT = "builtin.shadow_output"  # another form of fetch: attribute `output_name`
-IF, WHILE = "pd_op.if", "pd_op.while"
+IF, WHILE, CONCAT = "pd_op.if", "pd_op.while", "pd_op.concat"
 PYLAYER = "pd_op.pylayer"  # one region, the forward function; what its backward function was is not in files
 SLICE = "builtin.slice"  # one part of a list: attribute `index`
 _RULED = {PARAMETER, COMBINE, SPLIT, DATA, FETCH, YIELD, SHADOW_OUTPUT, IF, WHILE, PYLAYER, SLICE}
@@ -378,6 +378,12 @@ def located(error: Exception) -> str:
     """The text of an error, with its operation."""
     o: Operation | None = getattr(error, "operation", None)
     return str(error) if o is None else f"operation {error.place}, {o.name}: {error}"
+
+
+def has_growing_loops(module: Module) -> bool:
+    """Return whether loops join tensors to others, so that these may be larger in each iteration."""
+    loops = (o for o in module.block.walk() if o.name == WHILE)
+    return any(inner.name == CONCAT for o in loops for region in o.regions for inner in region.walk())
 
 
 def input_types(module: Module) -> dict[str, TensorType]:
