@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import operator
 
 import numpy as np
 import pytest
@@ -316,6 +317,32 @@ def test_nothing_but_causal_needs_no_columns(mask, programs):
     assert call.operands[3] is None
 
 
+def first_keys():
+    """Keys that every query sees."""
+    return at()[1] < 2
+
+
+def ordered(first, last):
+    return paddle.to_tensor(np.linspace(first, last, N).astype("int32"))
+
+
+@pytest.mark.parametrize(
+    "compare", sampled([operator.lt, operator.le, operator.gt, operator.ge], {operator.lt, operator.ge})
+)
+def test_comparisons_from_either_side(compare, programs, branches):
+    """A mask changes at a query, or behind it, whichever side the query stands on."""
+    bound = paddle.to_tensor(np.arange(N) * 5 % N)
+
+    def f(q, k, v):
+        i, j = at()
+        masks = compare(i - j, 3), compare(j - i, 3), compare(-i, 3 - j), compare(bound, i), compare(i, bound)
+        return sum(added(q, k, v, m | first_keys()) for m in masks)
+
+    compared(f)
+    assert programs[0][0] == 5
+    assert all(branches)
+
+
 @pytest.mark.parametrize(
     "mask",
     [
@@ -324,9 +351,15 @@ def test_nothing_but_causal_needs_no_columns(mask, programs):
         lambda: (at()[0] >= at()[1]) & (at()[1] >= 5),
         lambda: sliding_window() & (at()[0] != paddle.to_tensor(np.arange(N) + 5)),
         lambda: causal() & (paddle.to_tensor(np.sort(np.arange(N) % 5)[::-1].copy() * 2**61) > -(at()[1] + 2**61)),
+        lambda: (ordered(2**31 - 2 * N, 2**31 - 2).unsqueeze(1) + 60 * at()[1].astype("int32") > 70) | first_keys(),
+        lambda: (paddle.to_tensor(np.arange(N) * 7 % N).unsqueeze(1) <= at()[1]) | first_keys(),
+        lambda: (paddle.to_tensor(np.arange(N) // 9 % 2 == 0).unsqueeze(1) & (at()[1] > 7)) | first_keys(),
     ],
-    ids=["documents in turn", "a document in two parts", "queries that see nothing", "holes", "sums that do not fit"],
-)
+    ids=[
+        "documents in turn", "a document in two parts", "queries that see nothing", "holes", "sums that do not fit",
+        "sums that wrap", "bounds out of order", "flags that change often",
+    ],
+)  # fmt: skip
 def test_what_a_run_finds_to_be_no_columns(mask, branches):
     """Then all is computed as it is written, NaN included, to the last bit."""
     found, expected = compared(lambda q, k, v: added(q, k, v, mask()))
