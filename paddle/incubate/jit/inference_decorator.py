@@ -172,6 +172,7 @@ class _Compiled:
             predictor = self._predictor(os.path.join(self.options.folder, name), specs, self.options.kept)
         leaves, structure = pytree.flatten(results)
         place = {id(y): i for i, y in enumerate(tensors_in(results))}
+        found: list[tuple[int | None, Any]]
         found = [(place[id(y)], None) if isinstance(y, Tensor) else (None, y) for y in leaves]
         entry.model = _Model(predictor, sizes, structure, found)
 
