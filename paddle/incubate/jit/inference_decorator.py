@@ -85,7 +85,7 @@ class _Entry:
 
 @dataclass(frozen=True, eq=False)
 class _Model:
-    """What was compiled for an entry, which other threads see whole or not at all.
+    """A compiled program of an entry, which other threads see complete or not at all.
 
     ``sizes``: those it takes, None for any; ``results``: the structure of what the function gives; ``leaves``: outputs
     of the predictor, or what is no tensor; ``running``: held by the thread that runs the predictor.
