@@ -164,6 +164,14 @@ def _named(node: ast.expr) -> Iterator[str]:
         yield f"{node.value.id}.{node.attr}"
 
 
+def none_last(nodes: Iterable[ast.AST]) -> None:
+    """Have ``None is x`` be ``x is None``."""
+    for node in nodes:
+        if isinstance(node, ast.Compare) and _is_none(node.left) and len(node.ops) == 1:
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+                node.left, node.comparators = node.comparators[0], [node.left]
+
+
 def is_none(node: ast.AST) -> bool:
     """Return whether an expression is ``x is None``, or its contrary."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):

@@ -27,6 +27,7 @@ from paddle.jit.source.names import (
     declared,
     declared_inside,
     identifiers,
+    none_last,
     suspends,
     within,
 )
@@ -80,6 +81,7 @@ _FUNCTION, _TAIL, _BLOCK = _End("function"), _End("tail"), _End("block")
 def rewrite(node: Any, names: Names) -> Any:
     """Rewrite the definition of a function in place, and return it. Generators and coroutines stay as they are."""
     as_statements(node, names)
+    none_last(ast.walk(node))
     return _Function(node, names, ()).rewritten()
 
 
@@ -99,7 +101,7 @@ class _Function:
         self.reads = {*reads, *bound_by(parts), *attributes_set(parts), *asked_for_none(within(body))}
         # Lists that branches and loops change the length of are arrays behind them, by other names, too.
         used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
-        self.reads |= aliases(used, within(body))
+        self.reads |= aliases({*used, *self.reads}, within(body))
         first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
         mark_asked(ast.walk(node.body) if isinstance(node, ast.Lambda) else within(body))
         self.expressions = Expressions(names.helpers, self.reads, first[0] if first else None)

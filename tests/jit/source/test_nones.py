@@ -81,6 +81,15 @@ def an_item_that_becomes_none(x):
     return x if cache["k"] is None else cache["k"]
 
 
+def asked_the_other_way_round(x):
+    y = None
+    if x.sum() > 0:
+        y = x * 2
+    if None is not y and y.max() > 3:
+        x = x - 1
+    return x if None is y else y + x
+
+
 def a_loop_that_does_not_run(x):
     c = None
     i = paddle.zeros([], "int64")
@@ -116,7 +125,8 @@ def an_attribute_of_its_own(x):
 
 FUNCTIONS = (
     an_expression, an_expression_in_another, a_result, an_item, an_item_of_a_loop, items_of_a_list,
-    an_item_that_becomes_none, a_loop_that_does_not_run, a_loop_that_ends_by_it, an_attribute_of_its_own,
+    an_item_that_becomes_none, asked_the_other_way_round, a_loop_that_does_not_run, a_loop_that_ends_by_it,
+    an_attribute_of_its_own,
 )  # fmt: skip
 
 
