@@ -64,22 +64,23 @@ class _Captured(SymbolicStaticFunction):
 
     # The program as one graph, where loops of it may be no part of others: what they carry grows. None if there are
     # no such loops, or it cannot be one.
-    whole: FullGraphFunction | None = None
+    one_graph: FullGraphFunction | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         inputs = self.dygraph_function.__self__.bound(args, kwargs)
-        if self.whole is not None and not current().trace:
+        one_graph = self.one_graph  # which another thread may take away
+        if one_graph is not None and not current().trace:
             try:
-                return self.whole(*inputs)
+                return one_graph(*inputs)
             except (CaptureError, FromData):  # before anything ran
-                self.whole = None
+                self.one_graph = None
         return super().__call__(*inputs)
 
     def _captures(self) -> list[Captured]:
-        return [*(self.whole._captures() if self.whole is not None else ()), *super()._captures()]
+        return [*(self.one_graph._captures() if self.one_graph is not None else ()), *super()._captures()]
 
     def _concrete(self) -> list[ConcreteProgram]:
-        return [*(self.whole._concrete() if self.whole is not None else ()), *super()._concrete()]
+        return [*(self.one_graph._concrete() if self.one_graph is not None else ()), *super()._concrete()]
 
 
 class _Method:
@@ -93,8 +94,8 @@ class _Method:
         self.captured = _Captured(self.run, self.specs)
         self.captured.__name__ = name
         if has_growing_loops(module):
-            self.captured.whole = FullGraphFunction(self.run, self.specs)
-            self.captured.whole.__name__ = name
+            self.captured.one_graph = FullGraphFunction(self.run, self.specs)
+            self.captured.one_graph.__name__ = name
 
     def run(self, *inputs: Tensor) -> Any:
         """Call the operations of the program."""
