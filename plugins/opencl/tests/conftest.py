@@ -60,3 +60,12 @@ def device(opencl: Any) -> Iterator[Place]:
     yield place
     stream.synchronize(place.index)
     paddle.set_device(former)
+
+
+@pytest.fixture
+def optimised(opencl: Any) -> Iterator[None]:
+    """Programs are compiled as users have them, in three times the time."""
+    options = paddle.get_flags("FLAGS_opencl_options")
+    paddle.set_flags({"FLAGS_opencl_options": ""})
+    yield
+    paddle.set_flags(options)

@@ -51,6 +51,33 @@ def test_nests(device, opencl, name):
     assert opencl.fallbacks() == {}
 
 
+@pytest.mark.parametrize("name", ["columns", "scan", "softmax", "transposed"])
+def test_nests_that_the_driver_optimises(device, optimised, name):
+    function, arrays = NESTS[name]
+    expected, found = both(device, function, *arrays)
+    np.testing.assert_allclose(found, expected, rtol=3e-5, atol=3e-5)
+
+
+def test_writes_that_stay_come_behind_blocks_with_barriers(device, monkeypatch):
+    """Nothing else that the driver keeps need be there before the next barrier."""
+    texts, render = [], opencl.render
+    monkeypatch.setattr(opencl, "render", lambda *args, **kwargs: texts.append(render(*args, **kwargs)) or texts[-1])
+    F.cumsum(from_numpy(normals(3, 4, 211), device), axis=2)
+    assert texts
+    ended = 0
+    for text in texts:
+        lines, open_blocks = [line.strip() for line in text.splitlines()], []
+        for at, line in enumerate(lines):
+            if line.endswith("{"):
+                open_blocks.append(False)
+            elif line.startswith("barrier("):
+                open_blocks = [True] * len(open_blocks)
+            elif line == "}" and open_blocks.pop() and open_blocks:
+                assert lines[at + 1].startswith("{ volatile "), text
+                ended += 1
+    assert ended
+
+
 def test_updates_of_one_element_come_in_order(device):
     rows, at = normals(50, 3), np.random.default_rng(0).integers(0, 4, 50)
     expected, found = both(device, lambda x, i: F.take(x, i, axis=0), rows, at)

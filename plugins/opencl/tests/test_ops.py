@@ -62,6 +62,15 @@ def without_phases(name: str, results: tuple) -> tuple:
 
 @pytest.mark.parametrize("name", ops("results", on_tensors))
 def test_results(device, name):
+    results_agree(device, name)
+
+
+@pytest.mark.parametrize("name", ops("optimised results", on_tensors))
+def test_results_of_programs_that_the_driver_optimises(device, optimised, name):
+    results_agree(device, name)
+
+
+def results_agree(device: Any, name: str) -> None:
     from umiak_opencl.reuse import known
 
     for case in [c for c in cases_of(name) if usable(c) and on_tensors(c)][:2]:

@@ -26,8 +26,6 @@ _LOGIC = {"and": "&", "min": "&", "or": "|", "max": "|", "xor": "!="}  # of 0 an
 _MATH = {"abs": "fabs", "fma": "fma", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
          "sqrt": "sqrt", "copysign": "copysign", "rem": "fmod"}  # fmt: skip
 
-BARRIER = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
-
 
 def render(kernel: Kernel, threads: int = THREADS, offsets: bool = False, dims_in_memory: bool = False) -> str:
     """The text of a kernel; blocks (work-groups) have ``threads`` threads."""
@@ -42,6 +40,7 @@ class _OpenCL(OpenCLTiles):
         self.lines: list[str] = []
         self.shared: list[str] = []
         self.depth = 1
+        self.meets: list[bool] = []  # of each open block, whether threads meet in it
         self.count = 0
         self.f64 = False
         self.atomics64 = False
@@ -121,32 +120,40 @@ class _OpenCL(OpenCLTiles):
         self.line(f"{name} = {value};")
 
     def open_if(self, where: Handle) -> None:
-        self.line(f"if ({where}) {{")
-        self.depth += 1
+        self.open(f"if ({where})")
 
     def open_for(self, lo: Handle, hi: Handle, step: Handle) -> Handle:
         self.count += 1
         i = f"i_{self.count}"  # an underscore: buffers may be called t0 and so on
-        self.line(f"for (long {i} = {lo}; {i} < {hi}; {i} += {step}) {{")
-        self.depth += 1
+        self.open(f"for (long {i} = {lo}; {i} < {hi}; {i} += {step})")
         return i
 
     def open_while(self, name: str, hi: Handle) -> Handle:
         """A loop as long as a variable, which its body sets, is below ``hi``."""
-        self.line(f"while ({name} < {hi}) {{")
-        self.depth += 1
+        self.open(f"while ({name} < {hi})")
         return self.get(name)
+
+    def open(self, head: str) -> None:
+        self.line(f"{head} {{")
+        self.depth += 1
+        self.meets.append(False)
 
     def close(self) -> None:
         self.depth -= 1
         self.line("}")
+        if self.meets.pop():
+            self.meet_within()
+            # PoCL 3.0 drops what threads write behind a loop with barriers where another barrier is the next that it
+            # sees when it has optimised; what is here may not be optimised.
+            self.line("{ volatile int between = 0; }")
+
+    def meet_within(self) -> None:
+        if self.meets:
+            self.meets[-1] = True
 
     def barrier(self) -> None:
-        before = next((text for text in reversed(self.lines) if text.strip() != "}"), "")
-        if before.strip() == BARRIER and self.lines[-1].strip() == "}":
-            # PoCL 3.0 drops what threads write behind a loop that ends in a barrier and is followed by one.
-            self.line("{ volatile int between = 0; }")
-        self.line(BARRIER)
+        self.meet_within()
+        self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);")
 
     def fail(self, code: int) -> None:
         self.line(f"atomic_max(error, {code}u);")
