@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from starlette.requests import Request
 
+import paddle
 from paddle.inference.serve import __main__ as command
 from paddle.inference.serve.bodies import FORMS
 from paddle.inference.serve.http import read_body
@@ -95,6 +96,20 @@ def server(prefix):
     with running(prefix, "--max-megabytes", "1", "--max-batch", "16", "--max-delay", "0.05") as found:
         yield found
         assert found.stop() == command.DONE
+
+
+def test_a_run_that_never_ends_ends_with_the_process(tmp_path):
+    """The request is answered, and so is the signal: by another exit code."""
+
+    def endless(x):
+        while x.sum() > 0:
+            x = x + 1
+        return x
+
+    paddle.jit.save(endless, str(tmp_path / "m"), [paddle.static.InputSpec([None, 2], name="x")])
+    with running(tmp_path / "m", "--timeout", "1", "--grace", "1") as server:
+        assert server.predict([[1.0, 2.0]])[0] == 504
+        assert server.stop() == command.ENDLESS
 
 
 def same(got, want):

@@ -5,15 +5,25 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
-from paddle.inference.serve.process import DONE, NO_MODEL, NO_PACKAGES, NO_PORT, USAGE, listen, run_until_told
+from paddle.inference.serve.process import (
+    DONE,
+    ENDLESS,
+    NO_MODEL,
+    NO_PACKAGES,
+    NO_PORT,
+    USAGE,
+    listen,
+    run_until_told,
+)
 
 _CODES = (
     f"exit codes: {DONE} told to stop (SIGTERM or SIGINT), after all requests were answered; {USAGE} wrong arguments; "
     f"{NO_MODEL} the model cannot be loaded; {NO_PORT} the address cannot be had; {NO_PACKAGES} the extra umiak[serve] "
-    "is not installed"
+    f"is not installed; {ENDLESS} told to stop, and a run of the model had not ended after --grace seconds"
 )
 
 
@@ -84,9 +94,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return NO_PORT
     limits = Limits(
         rows=given.max_batch, delay=given.max_delay, waiting=given.max_waiting, body=given.max_megabytes << 20,
-        seconds=given.timeout, predictors=given.predictors,
+        seconds=given.timeout, predictors=given.predictors, grace=given.grace,
     )  # fmt: skip
-    run_until_told(application(predictor, limits), listening, given.host, given.grace)
+    app = application(predictor, limits)
+    run_until_told(app, listening, given.host, given.grace)
+    if not app.state.model.ended:
+        print(f"a run of the model has not ended within {given.grace} s, and ends with the process", file=sys.stderr)
+        sys.stderr.flush()
+        os._exit(ENDLESS)  # the interpreter's own end would wait for the run, or pull its memory away
     return DONE
 
 

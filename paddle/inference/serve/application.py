@@ -45,6 +45,7 @@ class Limits:
     body: int = 64 << 20
     seconds: float = 60.0
     predictors: int = 1
+    grace: float = 30.0  # seconds for what is being computed when the server is told to stop
 
 
 class Model:
@@ -52,7 +53,7 @@ class Model:
 
     def __init__(self, predictor: Predictor, limits: Limits) -> None:
         self.limits = limits
-        self.ready = True
+        self.ready, self.ended = True, True
         prepared = predictor._prepared
         self.inputs = {
             name: Declared(declared(meta), meta.dtype)  # type: ignore[arg-type]
@@ -81,9 +82,9 @@ class Model:
             future.cancel()  # where it still waits, nobody wants it any more
 
     def close(self) -> None:
-        """Answer what waits, and take no more."""
+        """Answer what waits, and take no more. ``ended``: whether all runs have ended within the time for it."""
         self.ready = False
-        self._batcher.close()
+        self.ended = self._batcher.close(self.limits.grace)
 
 
 def _settle(results: asyncio.Future, done: Future) -> None:

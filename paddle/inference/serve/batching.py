@@ -132,11 +132,13 @@ class Batcher:
         for thread in self._threads:
             thread.start()
 
-    def close(self) -> None:
-        """Compute what waits, and end the threads."""
+    def close(self, seconds: float = 1e9) -> bool:
+        """Compute what waits, and end the threads; return whether they have ended within so many seconds."""
         self.queue.close()
+        end = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join()
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self, compute: Compute) -> None:
         while group := self.queue.take():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-DONE, USAGE, NO_MODEL, NO_PORT, NO_PACKAGES = 0, 2, 3, 4, 5
+DONE, USAGE, NO_MODEL, NO_PORT, NO_PACKAGES, ENDLESS = 0, 2, 3, 4, 5, 6
 
 
 def listen(host: str, port: int) -> socket.socket:
