@@ -173,9 +173,9 @@ def test_loaded_layers(loop, copies, tmp_path):
     def refused(*inputs):
         raise CaptureError("not one graph")
 
-    layer.forward.whole = refused
+    layer.forward.one_graph = refused
     np.testing.assert_array_equal(layer(x).numpy(), wanted(loop, x))
-    assert layer.forward.whole is None
+    assert layer.forward.one_graph is None
 
 
 @pytest.mark.parametrize("loop", [in_for, in_a_branch, in_two_loops], ids=lambda f: f.__name__)
