@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import linecache
 import os
-import random
 import tempfile
 import types
 import warnings
@@ -26,6 +25,7 @@ from paddle import inference
 from paddle.inference.loading import files_of
 from paddle.onnx.convert import Refused, convert
 from paddle.static.formats.files import read_model
+from tests.fuzz.lines import Lines
 from tests.fuzz.programs.run import numbers
 from tests.fuzz.seeds import run_seeds
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
@@ -36,22 +36,12 @@ WAYS = ("one graph", "loaded", "predicted", "exported")
 MOST_CAPTURES = 4  # for all sizes and data: of a fixed size, of any other, of 1, and once more where a size steers
 
 
-class Text:
+class Text(Lines):
     """A function as it is written: names of rows ``[?, 4]`` and of sizes, and lines."""
 
     def __init__(self, seed: int) -> None:
-        self.r = random.Random(f"data sizes {seed}")
-        self.lines: list[str] = []
+        super().__init__("data sizes", seed)
         self.rows, self.sizes = ["x"], []
-        self.count = 0
-        self.depth = 1
-
-    def name(self) -> str:
-        self.count += 1
-        return f"v{self.count}"
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
 
     def number(self) -> float:
         return self.r.choice((-0.75, -0.25, 0.0, 0.25, 0.75))

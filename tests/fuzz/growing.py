@@ -9,7 +9,6 @@ it, and its gradient in a static program is compared with that of eager calls.
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Sequence
 
@@ -18,27 +17,19 @@ import numpy as np
 import paddle
 from tests.fuzz import data_sizes
 from tests.fuzz.data_sizes import WIDTH, function_of, inputs, reduced
+from tests.fuzz.lines import Lines
 from tests.fuzz.seeds import run_seeds
 
 WAYS = (*data_sizes.WAYS, "gradient")
 
 
-class Text:
+class Text(Lines):
     """A function as it is written. ``vectors``: expressions of shape ``[4]``; ``lists``: names of lists of these, none
     of them empty; ``rows``: names of shape ``[?, 4]``, of which ``x`` may be empty."""
 
     def __init__(self, seed: int) -> None:
-        self.r = random.Random(f"growing {seed}")
-        self.lines: list[str] = []
+        super().__init__("growing", seed)
         self.vectors, self.rows, self.lists = ["x.sum(0)", "(x.mean(0) + 0.5)"], ["x"], []  # type: ignore[var-annotated]
-        self.count, self.depth = 0, 1
-
-    def name(self, prefix: str = "v") -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
 
     def vector(self) -> str:
         r, v, w = self.r, self.r.choice(self.vectors[-4:]), self.r.choice(self.vectors)

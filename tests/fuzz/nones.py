@@ -9,12 +9,12 @@ they are read. Each is called as one graph, saved, loaded, run by a predictor an
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Sequence
 
 from tests.fuzz import data_sizes
 from tests.fuzz.data_sizes import WAYS, reduced
+from tests.fuzz.lines import Lines
 from tests.fuzz.seeds import run_seeds
 
 HEAD = """\
@@ -43,22 +43,13 @@ def function(x):
 PLACES = "cache['a']", "cache['b']", "slots[0]", "slots[1]", "held.value"
 
 
-class Text:
+class Text(Lines):
     """A function as it is written. ``vectors``: expressions of shape ``[4]``; ``maybe``: places that hold one, or
     None."""
 
     def __init__(self, seed: int) -> None:
-        self.r = random.Random(f"nones {seed}")
-        self.lines: list[str] = []
+        super().__init__("nones", seed)
         self.vectors, self.maybe = ["x.sum(0)", "x.mean(0)"], self.r.sample(PLACES, 2)
-        self.count, self.depth = 0, 1
-
-    def name(self, prefix: str = "v") -> str:
-        self.count += 1
-        return f"{prefix}{self.count}"
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
 
     def vector(self) -> str:
         r, v, w = self.r, self.r.choice(self.vectors[-4:]), self.r.choice(self.vectors)

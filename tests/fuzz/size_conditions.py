@@ -10,7 +10,6 @@ Runtime, captured from its source and from bytecode, with sizes on both sides of
 from __future__ import annotations
 
 import os
-import random
 import tempfile
 import warnings
 from collections import Counter
@@ -24,6 +23,7 @@ from paddle import inference
 from paddle.inference.loading import files_of
 from paddle.static import InputSpec
 from tests.fuzz.data_sizes import function_of, reduced, same, session
+from tests.fuzz.lines import Lines
 from tests.fuzz.programs.run import numbers
 from tests.fuzz.seeds import run_seeds
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
@@ -37,21 +37,12 @@ Arrays = Sequence[np.ndarray]
 REFUSED = ("to have one structure, shape and dtype",)
 
 
-class Text:
+class Text(Lines):
     """A function as it is written: names of rows ``[?, 4]`` and of numbers, and lines."""
 
     def __init__(self, seed: int) -> None:
-        self.r = random.Random(f"size conditions {seed}")
-        self.lines: list[str] = []
+        super().__init__("size conditions", seed)
         self.rows, self.numbers = ["x"], ["x.shape[0]", "y.shape[0]", "y.shape[1]", "paddle.shape(x)[0]", "len(y)"]
-        self.count, self.depth = 0, 1
-
-    def name(self) -> str:
-        self.count += 1
-        return f"v{self.count}"
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
 
     def size(self) -> str:
         r = self.r
