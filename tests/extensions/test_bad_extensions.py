@@ -221,7 +221,7 @@ def test_a_package_is_built_and_imported(tmp_path):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     build = [sys.executable, "setup.py", "-q", "build", "--build-lib", str(tmp_path / "out")]
     subprocess.run(build, cwd=tmp_path, check=True, env=environment)
-    program = "import own_ops, paddle; print(own_ops.twice(paddle.ones([2])).tolist(), own_ops.__all__)"
+    program = "import own_ops, paddle; print(own_ops.twice(paddle.ones([2])).tolist(), 'twice' in own_ops.__all__)"
     done = subprocess.run(
         [sys.executable, "-c", program],
         cwd=tmp_path / "out",
@@ -230,4 +230,4 @@ def test_a_package_is_built_and_imported(tmp_path):
         text=True,
         env=environment,
     )
-    assert done.stdout.strip() == "[2.0, 2.0] ['add_out', 'halves', 'muladd', 'twice']"
+    assert done.stdout.strip() == "[2.0, 2.0] True"
