@@ -62,8 +62,8 @@ _CONFIGS = {
 class _Target:
     """A function that is saved: what is traced, the function whose parameters it has, and what it is called with.
 
-    ``said``: specs that ``to_static`` was told (``told``), or those of the last call, or None; ``layer``: it is a
-    method of; ``op_name``: what the user called.
+    ``said``: specs that ``to_static`` was told (``told``), or those of the last call, or None; ``layer``: whose
+    method it is; ``op_name``: what the user called.
     """
 
     traced: Callable[..., Any]

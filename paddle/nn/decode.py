@@ -291,7 +291,7 @@ def dynamic_decode(
     states, lengths = now.states, now.lengths
     try:
         result, states = decoder.finalize(stacked, states, lengths)
-    except NotImplementedError:  # of a decoder that leaves the outputs as they are
+    except NotImplementedError:  # as in the reference: the default of Decoder, which leaves the outputs as they are
         result = stacked
     if not output_time_major:
         result = pytree.map(swapped, result)
