@@ -263,7 +263,8 @@ def dynamic_decode(
         **kwargs: for ``step``.
 
     Returns:
-        Outputs and last states, as ``finalize`` makes them, and int64 lengths if asked for.
+        Outputs and last states, as ``finalize`` makes them (where it raises NotImplementedError, the outputs as they
+        are), and int64 lengths if asked for.
 
     Raises:
         TypeError: in a program, steps that leave other structures than the first.
