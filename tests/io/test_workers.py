@@ -419,6 +419,17 @@ def test_loaders_in_threads():
     assert sums == [780] * 3
 
 
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_loaders_while_a_closed_pool_is_referred_to(workers):
+    """Workers close what they inherit of other pools, and not what has a number that a closed pool had."""
+    kept = []
+    for _ in range(3):
+        batches = iter(io.DataLoader(Of(int), num_workers=workers))
+        kept.append(batches.pool)
+        assert len(list(batches)) == 8
+        assert not batches.pool and not kept[-1].open
+
+
 def test_a_worker_that_someone_else_waited_for():
     batches = iter(io.DataLoader(Of(int), num_workers=1))
     pool = batches.pool
