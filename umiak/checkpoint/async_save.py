@@ -138,9 +138,9 @@ class _Slot:
     def close(self) -> None:
         self.segment = None
         self.sent = None
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        fd, self.fd = self.fd, -1
+        if fd >= 0:
+            os.close(fd)
 
 
 def _copy_piece(out: np.ndarray, x: np.ndarray) -> None:
