@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from paddle._public import also, public
@@ -11,7 +12,7 @@ from umiak.autodiff.saved import SavedTensor
 from umiak.core import python_nodes
 from umiak.core.context import current, no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
-from umiak.util.errors import op_error
+from umiak.util.errors import LeafError, OperandError, op_error
 
 
 @public("paddle.autograd")
@@ -95,10 +96,11 @@ class PyLayerContext:
         self.materialize_grads = value
 
     def set_grad_in_dtype_consistent(self, flag: bool) -> None:
-        """Set whether gradients must have the dtype of their inputs.
+        """Say what the reference framework asks for: whether gradients are cast to the dtypes of the outputs.
 
         Args:
-            flag: True, as at first: they must; False: they are cast.
+            flag: anything. ``backward`` always gets gradients of its outputs' dtypes, and what it returns is cast to
+                those of its inputs.
         """
         self.grad_in_dtype_consistent = flag
 
@@ -119,7 +121,8 @@ class PyLayer:
     """Operation whose forward and backward are Python functions.
 
     Subclass it with static methods ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, and call ``apply``.
-    ``backward`` gets a gradient for each tensor output and returns one for each tensor input, None where there is none.
+    ``backward`` gets a gradient for each tensor output and returns one for each tensor input, None where there is none;
+    it is cast to the input's dtype.
     As in PyTorch, it may also return one for each argument, None for those that are no tensors.
 
     Raises:
@@ -182,6 +185,7 @@ class PyLayer:
 
         Raises:
             RuntimeError: ``forward`` returns an input that is a leaf and needs a gradient.
+            ValueError: ``forward`` returns no tensor.
         """
         ctx = PyLayerContext(args)
         inputs = _tensors_in(args, kwargs)
@@ -189,6 +193,9 @@ class PyLayer:
             result = cls.forward(ctx, *args, **kwargs)
         outputs = list(result) if isinstance(result, (list, tuple)) else [result]
         positions = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
+        if not positions:
+            got = [type(o).__name__ for o in outputs]
+            raise op_error(OperandError, cls.__name__, "a Tensor, or a tuple or list with one, from forward", got)
         if not current().grad_enabled or all(x.stop_gradient for x in inputs):
             return result
         fixed = {id(o) for o in ctx.non_differentiable}
@@ -199,7 +206,7 @@ class PyLayer:
             o = outputs[i]
             if id(o) in given and id(o) not in kept:
                 if o.is_leaf and not o.stop_gradient:
-                    raise RuntimeError(
+                    raise LeafError(
                         f"[{cls.__name__}] requires outputs that are not leaf inputs with stop_gradient=False. "
                         "Return a new tensor, or call ctx.mark_not_inplace."
                     )
@@ -227,6 +234,43 @@ class PyLayer:
 
 
 Function = also(PyLayer, "Function", "paddle.autograd")
+
+
+def once_differentiable(backward: Callable) -> Callable:
+    """Make a ``backward`` of a :class:`PyLayer` whose gradients are constants to second derivatives.
+
+    Args:
+        backward: the function; write ``@staticmethod`` above this decorator.
+
+    Returns:
+        A function that runs without recording.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.autograd.py_layer import once_differentiable
+        >>> class Square(paddle.autograd.PyLayer):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         ctx.save_for_backward(x)
+        ...         return x * x
+        ...
+        ...     @staticmethod
+        ...     @once_differentiable
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensor()
+        ...         return 2 * x * grad
+        >>> x = paddle.to_tensor(3.0, stop_gradient=False)
+        >>> (slope,) = paddle.grad(Square.apply(x), x, create_graph=True)
+        >>> float(slope), slope.stop_gradient
+        (6.0, True)
+    """
+
+    @wraps(backward)
+    def without_recording(ctx: PyLayerContext, *grads: Any) -> Any:
+        with no_grad_guard():
+            return backward(ctx, *grads)
+
+    return without_recording
 
 
 def _differentiable(x: Tensor) -> bool:
@@ -284,9 +328,10 @@ def _backward(
             )
         for i, g in enumerate(grads_in):
             if g is not None and not isinstance(g, Tensor):
-                raise op_error(TypeError, cls.__name__, "Tensors or None from backward", type(g).__name__)
-            if g is not None and g.dtype is not dtypes[i] and not ctx.grad_in_dtype_consistent:
-                grads_in[i] = F.cast(g, dtype=dtypes[i])
+                raise op_error(OperandError, cls.__name__, "Tensors or None from backward", type(g).__name__)
+            if g is not None and g.dtype is not dtypes[i] and not stops[i]:
+                real = g.dtype.is_complex and not dtypes[i].is_complex
+                grads_in[i] = F.cast(F.real(g) if real else g, dtype=dtypes[i])
         return tuple(grads_in)
 
     run.traceable = run.may_write = True

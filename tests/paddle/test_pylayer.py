@@ -10,6 +10,7 @@ import pytest
 
 import paddle
 from paddle.autograd import PyLayer
+from paddle.autograd.py_layer import once_differentiable
 
 
 def leaf(*values, dtype="float64"):
@@ -427,3 +428,54 @@ def test_a_gradient_for_each_argument_as_in_pytorch(graph):
         assert gx.tolist() == [36.0, 48.0]
     with pytest.raises(ValueError, match=r"requires 2 gradients from backward, one for each tensor input, got 4"):
         paddle.grad(call(Wrong, x, y), [x, y])
+
+
+@pytest.mark.parametrize("given", ["float16", "float64", "int64", "complex128"])
+@pytest.mark.parametrize("leaf_itself", [True, False])
+@pytest.mark.parametrize("captured", [False, True])
+def test_gradients_of_other_dtypes_are_cast_to_those_of_the_inputs(given, leaf_itself, captured):
+    """As a matmul in half precision within a layer of float32 gives them."""
+    own = layer(lambda ctx, x: x * 2, lambda ctx, g: (g * 3).astype(given))
+
+    def f(x):
+        y = x if leaf_itself else x * 1
+        return (own.apply(y) + y * 2 + own.apply(y)).sum()
+
+    x = leaf(1.0, 2.0, dtype="float32")
+    (paddle.jit.to_static(f) if captured else f)(x).backward()
+    assert x.grad.dtype == paddle.float32
+    assert x.grad.tolist() == [8.0, 8.0]
+
+
+@pytest.mark.parametrize("result", [None, 1, [1, "a"], {"y": 1.0}])
+def test_a_forward_without_a_tensor_is_refused(result):
+    with pytest.raises(ValueError, match=r"\[Layer\] requires a Tensor.* from forward, got"):
+        layer(lambda ctx, x: result, lambda ctx, g: g).apply(leaf(1.0))
+
+
+def test_integers_as_results_have_no_gradient():
+    x = leaf(1.5, 2.5)
+    codes, rest = layer(lambda ctx, x: (x.astype("int32"), x * 2), lambda ctx, g, h: h).apply(x)
+    assert codes.stop_gradient
+    assert not rest.stop_gradient
+    (codes.astype("float64") + rest).sum().backward()
+    assert x.grad.tolist() == [1.0, 1.0]
+
+
+def test_once_differentiable():
+    class Square(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensor()
+            return 2 * x * grad
+
+    x = leaf(3.0)
+    (slope,) = paddle.grad(Square.apply(x) + x**3, x, create_graph=True)
+    assert slope.tolist() == [33.0]
+    assert paddle.grad(slope, x)[0].tolist() == [18.0]  # that of the cube alone
