@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 import pickle
 import random
+from typing import Any
 
 import pytest
 
@@ -120,6 +122,28 @@ def test_float_expressions_give_the_bits_of_the_written_order(seed: int) -> None
         assert repr(float(dim.evaluate(x, {p: vp, q: vq}))) == repr(float(expected))
         assert repr(float(linear.run([vp, vq])[0])) == repr(float(expected))
     assert parse_expression(repr(x), {"p": p, "q": q}) is x or type(x) is not Sym
+
+
+@pytest.mark.parametrize("op", [operator.and_, operator.or_, operator.xor])
+def test_bits_of_integers_are_those_of_numbers(op: Any) -> None:
+    n = dim.symbol("n", lo=None)
+    for mask in (0, 1, 3, 5, 12, 170, -1, -2, -6, -256, True):
+        for expression, swapped in ((op(n, mask), False), (op(mask, n), True)):
+            for value in (0, 1, 2, 7, 12345, -1, -7, -100, 2**40 + 5):
+                expected = op(mask, value) if swapped else op(value, mask)
+                assert dim.evaluate(expression, {n: value}) == expected
+    with pytest.raises(TypeError, match="requires a number on one side"):
+        op(n, n + 1)
+
+
+def test_shifts_and_complements_are_those_of_numbers() -> None:
+    n = dim.symbol("n", lo=None)
+    for value in (0, 1, 77, -5):
+        env = {n: value}
+        assert dim.evaluate((~n, n << 5, n >> 3), env) == (~value, value << 5, value >> 3)
+        assert dim.evaluate((n / 2).is_integer(), env) == (value / 2).is_integer()
+    with pytest.raises(ValueError, match="negative shift count"):
+        n << -1
 
 
 def test_equal_sizes_are_one_object() -> None:

@@ -72,6 +72,10 @@ CALLS = {
     "normal": lambda x, n, r: (paddle.normal(n, r / 1000, [20]) - n).abs() < r,
     "renorm": lambda x, n, r: paddle.renorm(x, 2.0, 0, n),
     "math": lambda x, n, r: x / math.sqrt(n * 2) + math.fabs(n - 4),
+    "powers and angles": lambda x, n, r: x * math.pow(n, 2) + math.degrees(r) - math.radians(n) + math.isqrt(n * 3),
+    "bits": lambda x, n, r: x * (n & 3) + ((n | 6) - (n ^ 5)) * (~n) + ((n + 7) & ~7) + (1 | n),
+    "shifts": lambda x, n, r: x[: n >> 1] + (n << 2),
+    "kinds of numbers": lambda x, n, r: x * 2 if np.isscalar(n) and not r.is_integer() else x,
     "assign": lambda x, n, r: paddle.assign([[n, 2], [1, n]]),
     "assign fractions": lambda x, n, r: paddle.assign([[n, 2], [r, 1.5]]),
     "assign one": lambda x, n, r: paddle.assign(n),
@@ -114,6 +118,27 @@ def test_captured(call, full_graph):
         return call(x, x.shape[0], 1 / x.shape[0])
 
     compare(f, paddle.jit.to_static(f, full_graph=full_graph), (3, 5, 4, 7))
+
+
+REFUSED = {
+    "math.log": lambda x, n: x * math.log(n),
+    "math.sin": lambda x, n: x * math.sin(n / 2),
+    "math.comb": lambda x, n: x * math.comb(n, 2),
+    "numpy.zeros": lambda x, n: x + np.zeros([n, 2], "float32"),
+    "numpy.repeat": lambda x, n: x + np.repeat(2.0, n),
+    "numpy.tile": lambda x, n: x + np.tile([[1.0, 2.0]], (n, 1)),
+    "no fixed number": lambda x, n: (x, f"{n:03d}")[0],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_functions_that_need_the_number_say_what_to_write(name, tmp_path):
+    def f(x):
+        return REFUSED[name](x, x.shape[0])
+
+    with pytest.raises(TypeError, match=rf"{name}.*(paddle\.|Compute it with tensors)"):
+        paddle.jit.save(f, str(tmp_path / "model"), input_spec=[InputSpec([None, 2], "float32", "x")])
+    compare(f, paddle.jit.to_static(f), (3, 5))
 
 
 @pytest.mark.parametrize("shape", [[0, -1], [0, -1, 1], [0, 1, -1], [0, 2, -1]])

@@ -149,9 +149,9 @@ class Sym:
     def _refuse(self) -> Any:
         raise NumberUnknown(
             self,
-            f"the symbolic value {self} has no fixed number: keep it in arithmetic with Python operators and the "
-            "functions of umiak.ir.sym, or ask sym.known(value), which answers None here. Where a function needs the "
-            "number in static mode, declare the size in paddle.static.data",
+            f"the symbolic value {self} has no fixed number: keep it in arithmetic with Python's operators, compute "
+            "with a tensor of it (paddle.full([], n)), or declare the size, in InputSpec or paddle.static.data. "
+            "Operators of one's own ask umiak.ir.sym.known(value), which answers None here",
         )
 
     # fmt: off
@@ -178,6 +178,7 @@ class Sym:
     def __ceil__(self) -> Any: return neg(floor(neg(self)))
     def __trunc__(self) -> Any: return to_int(self)
     def __round__(self, digits: int | None = None) -> Any: return nearest(self) if digits is None else self._refuse()
+    def __format__(self, form: str) -> str: return self._refuse() if form else str(self)
     def sqrt(self) -> Any: return power(self, 0.5)  # NumPy's functions of objects ask them for methods
     def rint(self) -> Any: return to_float(nearest(self))
     def __eq__(self, o: Any) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
@@ -186,11 +187,16 @@ class Sym:
     def __lt__(self, o: Any) -> Any: return compare_lt(self, o) if is_number(o) else NotImplemented
     def __ge__(self, o: Any) -> Any: return compare_le(o, self) if is_number(o) else NotImplemented
     def __gt__(self, o: Any) -> Any: return compare_lt(o, self) if is_number(o) else NotImplemented
-    def __and__(self, o: Any) -> Any: return conjunction(self, o) if is_number(o) else NotImplemented
-    def __rand__(self, o: Any) -> Any: return conjunction(o, self) if is_number(o) else NotImplemented
-    def __or__(self, o: Any) -> Any: return disjunction(self, o) if is_number(o) else NotImplemented
-    def __ror__(self, o: Any) -> Any: return disjunction(o, self) if is_number(o) else NotImplemented
-    def __invert__(self) -> Any: return negate(self)
+    def __and__(self, o: Any) -> Any: return bitwise("&", self, o)
+    def __rand__(self, o: Any) -> Any: return bitwise("&", o, self)
+    def __or__(self, o: Any) -> Any: return bitwise("|", self, o)
+    def __ror__(self, o: Any) -> Any: return bitwise("|", o, self)
+    def __xor__(self, o: Any) -> Any: return bitwise("^", self, o)
+    def __rxor__(self, o: Any) -> Any: return bitwise("^", o, self)
+    def __lshift__(self, o: Any) -> Any: return shifted(self, o, mul)
+    def __rshift__(self, o: Any) -> Any: return shifted(self, o, floordiv)
+    def __invert__(self) -> Any: return negate(self) if self.kind == "bool" else sub(-1, self)
+    def is_integer(self) -> Any: return True if self.kind != "float" else compare_eq(self, to_float(floor(self)))
     # fmt: on
 
 
@@ -259,6 +265,57 @@ def order_of(x: Any) -> str:
 
 def is_number(x: Any) -> bool:
     return type(x) is Sym or isinstance(x, (int, float, numbers.Real))
+
+
+def bitwise(op: str, a: Any, b: Any) -> Any:
+    """``a & b``, ``a | b`` or ``a ^ b``: of conditions, or of an integer and a mask that is a number."""
+    if not (is_number(a) and is_number(b)):
+        return NotImplemented
+    if kind_of(a) == kind_of(b) == "bool":
+        if op == "^":
+            return disjunction(conjunction(a, negate(b)), conjunction(negate(a), b))
+        return conjunction(a, b) if op == "&" else disjunction(a, b)
+    if kind_of(a) == "float" or kind_of(b) == "float":
+        return NotImplemented
+    x, mask = (_plain(b), _plain(a)) if type(a) is not Sym else (_plain(a), _plain(b))
+    if type(mask) is Sym:
+        raise TypeError(f"[{op}] of integers that depend on sizes requires a number on one side, got {a} and {b}")
+    if mask < 0:  # of the complement, which has as many bits as it needs
+        rest = sub(-1, mask)
+        both = _masked(x, rest)
+        return sub(x, both) if op == "&" else add(mask, both) if op == "|" else sub(-1, _differing(x, rest, both))
+    both = _masked(x, mask)
+    return both if op == "&" else sub(add(x, mask), both) if op == "|" else _differing(x, mask, both)
+
+
+def _masked(x: Int, mask: int) -> Int:
+    """``x & mask`` of a mask that is not negative: for each run of set bits what is above it, and below its end."""
+    out: Int = 0
+    at = 0
+    while mask >> at:
+        if not mask >> at & 1:
+            at += 1
+            continue
+        low = at
+        while mask >> at & 1:
+            at += 1
+        out = add(out, mul(mod(floordiv(x, 1 << low), 1 << (at - low)), 1 << low))
+    return out
+
+
+def _differing(x: Int, mask: int, both: Int) -> Int:
+    return sub(add(x, mask), mul(2, both))
+
+
+def shifted(x: Sym, count: Any, by: Callable[[Any, Any], Any]) -> Any:
+    """``x << count`` or ``x >> count``: ``by`` multiplies or divides."""
+    if not is_number(count) or kind_of(count) == "float" or x.kind == "float":
+        return NotImplemented
+    if type(count) is Sym:
+        raise TypeError(f"a shift of {x} requires a count that is a number, got {count}, which depends on sizes")
+    if count < 0:
+        raise ValueError("negative shift count")
+    return by(_plain(x), 1 << int(count))
 
 
 def kind_of(x: Any) -> str:

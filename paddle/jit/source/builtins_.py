@@ -26,6 +26,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir import size_array, sym
+from umiak.ir.expr import NumberUnknown
 from umiak.ir.sym import Sym
 from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
@@ -70,6 +71,15 @@ def item_of(x: Tensor, *at: int) -> Any:
         if not at:
             return _one("item", x).detach()
         return (x.flatten() if len(at) == 1 else x)[at].detach()
+
+
+def numpy_of(x: Tensor, blocking: bool = True) -> Any:
+    """``x.numpy()``: an array where it is known, otherwise a tensor of its own, which has no history either."""
+    return x.detach().clone() if is_unknown(x) else x.numpy(blocking)
+
+
+# Methods of tensors that give Python's or NumPy's objects, by name.
+READ_BY: dict[str, Callable[..., Any]] = {"item": item_of, "numpy": numpy_of}
 
 
 def _bool(*args: Any) -> Any:
@@ -251,6 +261,9 @@ _MADE_BY: dict[int, str] = {
 }  # fmt: skip
 
 
+_REPEATED_BY: dict[int, str] = {id(np.repeat): "paddle.repeat_interleave", id(np.tile): "paddle.tile"}
+
+
 def _holds_open(values: Iterable[Any]) -> bool:
     """Return whether there is a number among values, or in sequences of them, that no guard may tell."""
     return any(
@@ -269,10 +282,26 @@ def _maker(f: Any, ours: str) -> Any:
     return make
 
 
+def _repeater(f: Any, ours: str) -> Any:
+    made = _maker(f, ours)
+    computed = size_array.computes(f)
+
+    def repeat(x: Any, *counts: Any, **kwargs: Any) -> Any:
+        if _holds_open((*counts, *kwargs.values())):
+            return made(x, *counts, **kwargs)
+        return (f if computed is None else computed)(x, *counts, **kwargs)
+
+    return repeat
+
+
 def of_numpy(f: Any) -> Any:
     """A function of NumPy as one that takes symbolic numbers, too; None for what has no such form."""
     if (ours := _MADE_BY.get(id(f))) is not None:
         return _maker(f, ours)
+    if id(f) in _REPEATED_BY:
+        return _repeater(f, _REPEATED_BY[id(f)])
+    if f is np.isscalar:
+        return lambda x: type(x) is Sym or np.isscalar(x)
     computed = size_array.computes(f)
     if computed is None:
         return None
@@ -283,10 +312,35 @@ def of_numpy(f: Any) -> Any:
 
 def of_math(f: Any) -> Any:
     """A function of ``math`` as one that takes symbolic numbers, too; None for what has no such form."""
-    computed = _OF_MATH.get(id(f))
-    if computed is None:
+    if not callable(f):
         return None
-    return lambda *args: computed(*args) if any(type(x) is Sym for x in args) else f(*args)
+    computed = _OF_MATH.get(f)
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not _holds_open((*args, *kwargs.values())) and not any(type(x) is Sym for x in args):
+            return f(*args, **kwargs)
+        if computed is not None and not kwargs:
+            return computed(*args)
+        try:
+            return f(*args, **kwargs)
+        except NumberUnknown:
+            got = "one that open sizes decide"
+            raise op_error(TypeError, f"math.{f.__name__}", "numbers that are declared", got, _advice(f)) from None
+
+    return run
+
+
+# Functions of ``math`` that ``paddle`` has for tensors.
+_WITH_TENSORS = frozenset(
+    "log log2 log10 log1p exp expm1 sin cos tan asin acos atan atan2 sinh cosh tanh asinh acosh atanh erf lgamma hypot "
+    "gcd lcm ldexp copysign isfinite isinf isnan isclose".split()
+)
+
+
+def _advice(f: Any) -> str:
+    if f.__name__ in _WITH_TENSORS:
+        return f"Call paddle.{f.__name__} of a tensor, as paddle.full([], n), or declare the sizes."
+    return "Compute it with tensors, or declare the sizes."
 
 
 def _root(x: Any) -> Any:
@@ -295,9 +349,21 @@ def _root(x: Any) -> Any:
     return sym.to_float(x) ** 0.5
 
 
-_OF_MATH: dict[int, Callable[..., Any]] = {
-    id(math.sqrt): _root,
-    id(math.fabs): lambda x: abs(sym.to_float(x)),
+def _whole_root(x: Any) -> Any:
+    return sym.to_int(_root(x))  # roots are rounded to the nearest float: exact below 2 ** 52
+
+
+_OF_MATH: dict[Callable[..., Any], Callable[..., Any]] = {
+    math.sqrt: _root,
+    math.isqrt: _whole_root,
+    math.fabs: lambda x: abs(sym.to_float(x)),
+    math.pow: lambda x, y: sym.to_float(x) ** sym.to_float(y),
+    math.degrees: lambda x: sym.to_float(x) * (180.0 / math.pi),
+    math.radians: lambda x: sym.to_float(x) * (math.pi / 180.0),
+    math.floor: math.floor,
+    math.ceil: math.ceil,
+    math.trunc: math.trunc,
+    math.prod: math.prod,
 }
 
 
