@@ -125,8 +125,8 @@ REFUSED = {
     "math.sin": lambda x, n: x * math.sin(n / 2),
     "math.comb": lambda x, n: x * math.comb(n, 2),
     "numpy.zeros": lambda x, n: x + np.zeros([n, 2], "float32"),
-    "numpy.repeat": lambda x, n: x + np.repeat(2.0, n),
-    "numpy.tile": lambda x, n: x + np.tile([[1.0, 2.0]], (n, 1)),
+    "numpy.repeat": lambda x, n: x + np.repeat(2.0, n).reshape(n, 1).astype("float32"),
+    "numpy.tile": lambda x, n: x + np.tile(np.ones((1, 2), "float32"), (n, 1)),
     "no fixed number": lambda x, n: (x, f"{n:03d}")[0],
 }
 
