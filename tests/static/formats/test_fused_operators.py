@@ -212,6 +212,72 @@ def test_numbers_that_were_quantised():
         call("fake_quantize_abs_max", X, bit_length=2**31 - 1)
 
 
+def levels(x, scale, round_type):
+    """In float64: levels of 8 bits, of which 127 stands for the scale."""
+    y = x.astype("float64") / np.where(scale <= 1e-30, scale + 1e-6, scale) * 127
+    if round_type == 0:
+        return np.clip(np.round(y), -128, 127)
+    y = np.clip(y, -127, 127)
+    return np.sign(y) * np.floor(np.abs(y) + 0.5)
+
+
+@pytest.mark.parametrize("round_type", [0, 1])
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+def test_levels_of_scales(axis, round_type):
+    x = np.float32([[0.3, -2.0, 5.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1.0, -1.0, 0.1, 0.0]])  # a row and a column of zeros
+    largest = np.abs(x).max() if axis == -1 else np.abs(x).max(1 - axis, keepdims=True)
+    known = {"bit_length": 8, "round_type": round_type}
+    if axis == -1:
+        scale, names = paddle.to_tensor([float(largest)]), ["fake_quantize_abs_max", "fake_quantize_dequantize_abs_max"]
+    else:
+        scale = paddle.to_tensor(largest.reshape([-1]))
+        names = ["fake_channel_wise_quantize_abs_max", "fake_channel_wise_quantize_dequantize_abs_max"]
+    found = [
+        call("quantize_linear", paddle.to_tensor(x), scale, paddle.zeros([1]), quant_axis=axis, **known),
+        *(call(name, paddle.to_tensor(x), **known, **({} if axis == -1 else {"quant_axis": axis})) for name in names),
+    ]
+    wanted = levels(x, largest, round_type)
+    np.testing.assert_array_equal(found[0][0].numpy(), wanted)
+    np.testing.assert_array_equal(found[1][0].numpy(), wanted)
+    np.testing.assert_allclose(found[2][0].numpy(), wanted * largest / 127, rtol=1e-6)
+
+
+@pytest.mark.parametrize("is_test", [True, False])
+def test_nothing_but_zeros_has_levels(is_test):
+    one, none = paddle.ones([1]), paddle.zeros([1])
+    for name in ("fake_quantize_moving_average_abs_max", "fake_quantize_dequantize_moving_average_abs_max"):
+        for round_type in (0, 1):
+            found = call(name, X * 0, none, none, one, is_test=is_test, round_type=round_type)
+            assert not found[0].numpy().any(), (name, round_type)
+
+
+def test_training_goes_through_levels():
+    scale = paddle.to_tensor([1.5], stop_gradient=False)
+    for name, operands, known in (
+        ("fake_quantize_dequantize_abs_max", [], {}),
+        ("fake_channel_wise_quantize_dequantize_abs_max", [], {"quant_axis": 1}),
+        ("fake_quantize_dequantize_moving_average_abs_max", [scale], {"is_test": True}),
+        ("fake_quantize_dequantize_moving_average_abs_max", [scale, scale, scale], {"is_test": False}),
+    ):
+        x = X.detach()
+        plain = first(call(name, x, *operands, **known))
+        x.stop_gradient = False
+        y = first(call(name, x, *operands, **known))
+        (y * Y).sum().backward()
+        assert x.grad.tolist() == Y.tolist(), name
+        assert scale.grad is None
+        assert y.tolist() == plain.tolist()
+
+
+def test_scales_of_groups_of_rows():
+    weight = paddle.to_tensor(np.arange(-8, 8, dtype="float32").reshape(4, 4))
+    scales = paddle.to_tensor([[1.0, 2.0, 3.0, 4.0], [0.5, 0.25, 1.0, 2.0]])
+    found = call("dequantize_linear", weight, scales, paddle.zeros([2, 4]), quant_axis=-1, bit_length=4)
+    np.testing.assert_allclose(found[0].numpy(), weight.numpy() * scales.numpy().repeat(2, 0) / 7, rtol=1e-6)
+    with pytest.raises(ValueError, match=r"a row of scales for each group of rows .* got \[3, 4\] beside \[4, 4\]"):
+        call("dequantize_linear", weight, paddle.ones([3, 4]), paddle.zeros([3, 4]), quant_axis=-1, bit_length=4)
+
+
 def test_dropout_in_evaluation():
     assert call("dropout", X, None, 0.25, is_test=True, mode="upscale_in_train")[0].tolist() == X.tolist()
     same(call("dropout", X, None, 0.25, is_test=True, mode="downgrade_in_infer"), X * 0.75)

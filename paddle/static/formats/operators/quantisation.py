@@ -10,6 +10,9 @@ from paddle.static.formats.operators.table import Tensors, operator
 from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
 
+# Scales up to the first are those of nothing but zeros: the reference adds the second to them.
+_NOTHING, _LEAST = 1e-30, 1e-6
+
 
 def _most(bits: int) -> float:
     if not 0 < bits <= 64:
@@ -17,16 +20,24 @@ def _most(bits: int) -> float:
     return float(2 ** (bits - 1) - 1)
 
 
-def _rounded(x: Tensor, round_type: int) -> Tensor:
-    """To the nearest: of two, 0 takes the even one, 1 the one away from zero."""
-    return paddle.round(x) if round_type == 0 else paddle.sign(x) * paddle.floor(paddle.abs(x) + 0.5)
-
-
 def _along(scale: Tensor, x: Tensor, axis: int) -> Tensor:
-    """A scale for each element along an axis, beside a tensor."""
+    """Scales beside a tensor: one, one for each entry along an axis, or a row of them for each group of its rows."""
+    if scale.ndim == 2:
+        groups, rows = scale.shape[0], x.shape[0]
+        if x.ndim != 2 or scale.shape[1] != x.shape[1] or not groups or rows % groups:
+            found = f"{list(scale.shape)} beside {list(x.shape)}"
+            raise FormatError(f"a row of scales for each group of rows of a matrix is required, got {found}")
+        return paddle.repeat_interleave(scale, rows // groups, 0)
     if scale.ndim == 0 or axis < 0 or (scale.ndim == 1 and scale.shape[0] == 1):
         return scale.reshape([1] * x.ndim)
     return scale.reshape([-1 if i == axis else 1 for i in range(x.ndim)])
+
+
+def _straight(x: Tensor, y: Tensor) -> Tensor:
+    """y, with the gradient of x, as training in few bits has it."""
+    if x.stop_gradient or not paddle.is_grad_enabled():
+        return y
+    return y.detach() + (x - x.detach())
 
 
 @operator("quantize_linear")
@@ -37,8 +48,7 @@ def quantize_linear(
 ) -> Any:  # fmt: skip
     if only_observer:
         return x, in_state, in_accum, scale
-    beside = _along(scale, x, quant_axis)
-    y = _rounded(x / beside * _most(bit_length), round_type)
+    y = _quantised(x, _along(scale, x, quant_axis), bit_length, round_type)
     return paddle.clip(y, float(qmin), float(qmax)), in_state, in_accum, scale
 
 
@@ -60,10 +70,19 @@ def _largest(x: Tensor, axis: int | None) -> Tensor:
 
 
 def _quantised(x: Tensor, scale: Tensor, bits: int, round_type: int) -> Tensor:
+    """Levels of x. Of two that are as near, ``round_type`` 0 takes the even one, 1 the one away from zero."""
     most = _most(bits)
+    # In the order in which the reference multiplies, and its steps where the largest magnitude is 0.
+    step = paddle.where(scale <= _NOTHING, 1.0 / (scale + _LEAST), 1.0 / scale) * most
     if round_type == 0:
-        return paddle.clip(paddle.round(x / scale * most), -most - 1, most)
-    return _rounded(paddle.clip(x, -scale, scale) / scale * most, 1)
+        return paddle.clip(paddle.round(step * x), -most - 1, most)
+    y = step * paddle.clip(x, -scale, scale)
+    return paddle.sign(y) * paddle.floor(paddle.abs(y) + 0.5)
+
+
+def _through(x: Tensor, scale: Tensor, bits: int, round_type: int) -> Tensor:
+    """x as its levels say it."""
+    return _straight(x, _quantised(x, scale, bits, round_type) * scale / _most(bits))
 
 
 @operator("fake_quantize_abs_max")
@@ -75,7 +94,7 @@ def fake_quantize_abs_max(x: Tensor, *, bit_length: int = 8, round_type: int = 1
 @operator("fake_quantize_dequantize_abs_max")
 def fake_quantize_dequantize_abs_max(x: Tensor, *, bit_length: int = 8, round_type: int = 1) -> Any:
     scale = _largest(x, None)
-    return _quantised(x, scale, bit_length, round_type) * scale / _most(bit_length), scale.reshape([1])
+    return _through(x, scale, bit_length, round_type), scale.reshape([1])
 
 
 @operator("fake_channel_wise_quantize_abs_max")
@@ -91,8 +110,7 @@ def fake_channel_wise_quantize_dequantize_abs_max(
     x: Tensor, *, bit_length: int = 8, round_type: int = 1, quant_axis: int = 0
 ) -> Any:
     scale = _largest(x, quant_axis)
-    beside = _along(scale, x, quant_axis)
-    return _quantised(x, beside, bit_length, round_type) * beside / _most(bit_length), scale
+    return _through(x, _along(scale, x, quant_axis), bit_length, round_type), scale
 
 
 @operator("fake_dequantize_max_abs")
@@ -120,13 +138,14 @@ def fake_quantize_dequantize_moving_average_abs_max(
     moving_rate: float = 0.9, bit_length: int = 8, is_test: bool = False, round_type: int = 1,
 ) -> Any:  # fmt: skip
     scale, state, accum = _moved(x, in_scale, in_accum, in_state, moving_rate, is_test)
-    return _quantised(x, scale, bit_length, round_type) * scale / _most(bit_length), scale, state, accum
+    return _through(x, scale, bit_length, round_type), scale, state, accum
 
 
 def _moved(x: Tensor, scale: Tensor, accum: Any, state: Any, rate: float, is_test: bool) -> tuple[Tensor, Any, Any]:
-    """The scale: as it is, or the mean of largest magnitudes, older ones counting less."""
+    """The scale: as it is, or the mean of largest magnitudes, older ones counting less. No gradient goes to it."""
     if is_test:
-        return scale, state, accum
+        return scale.detach(), state, accum
+    x = x.detach()
     if state is None or accum is None:
         raise FormatError("a state and a sum of scales are required where they are learnt, got none")
     state = rate * state + 1.0
