@@ -11,6 +11,7 @@ from paddle.static.program import tracer_of
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.ir.program import Value
+from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer
 from umiak.util.arguments import several
 from umiak.util.errors import op_error
@@ -35,14 +36,20 @@ def _values(tracer: ProgramTracer, variables: Sequence[Any]) -> Iterator[Value]:
             yield value
 
 
-def _parameters(tracer: ProgramTracer, wanted: Sequence[Any] | None, left_out: Sequence[Any]) -> list[Parameter]:
-    """The trainable parameters of a program, or those of them that are wanted."""
-    skipped, chosen = _names(left_out), None if wanted is None else _names(wanted)
-    return [
-        x for x in tracer.captured().values()
-        if isinstance(x, Parameter) and not x.stop_gradient and x.name not in skipped
-        and (chosen is None or x.name in chosen)
-    ]  # fmt: skip
+def _usual(tracer: ProgramTracer) -> list[Tensor]:
+    """The parameters of a program, and its variables that are marked persistable."""
+    marked = [x for x in tracer.names.values() if x.persistable and isinstance(x, SymTensor)]
+    return [*(x for x in tracer.captured().values() if isinstance(x, Parameter)), *marked]
+
+
+def _named(tracer: ProgramTracer, x: Any) -> Tensor:
+    """A variable that is given as such or by its name."""
+    if isinstance(x, Tensor):
+        return x
+    found = {**{k.name: k for k in tracer.captured().values()}, **tracer.names}
+    if x not in found:
+        raise op_error(ValueError, "append_backward", "names of variables of the program", repr(x))
+    return found[x]
 
 
 @public("paddle.static")
@@ -53,24 +60,26 @@ def append_backward(
     callbacks: Sequence[Callable] | None = None,
     checkpoints: Sequence[Any] | None = None,
     distop_context: Any = None,
-) -> list[tuple[Parameter, Tensor]]:
-    """Record the gradients of a loss with respect to the parameters of its program.
+) -> list[tuple[Tensor, Tensor | None]]:
+    """Record the gradients of a loss with respect to the parameters of its program, or to other variables.
 
     Args:
-        loss: a variable with one element.
-        parameter_list: parameters, or names of them; None: all that are trainable.
+        loss: a variable; of several elements the gradients are those of their sum.
+        parameter_list: parameters and other variables, or names of them; None: all parameters that are trainable, and
+            variables whose ``persistable`` was set.
         no_grad_set: variables, or names of them, that are taken for constants; None: none.
         callbacks: accepted; nothing is called.
         checkpoints: accepted: what is recomputed is said by ``paddle.distributed.fleet.utils.recompute``.
         distop_context: accepted.
 
     Returns:
-        A list of pairs of parameter and gradient, of the parameters that the loss depends on.
+        A list of pairs of variable and gradient: for each entry of ``parameter_list``, with None for one that the loss
+        does not depend on; for None of those that it depends on.
 
     Raises:
         TypeError: a loss that is no variable of a program; a text for a list of names.
         RuntimeError: a loss of a program that is not recorded now.
-        ValueError: a loss of several elements.
+        ValueError: a name that no variable of the program has.
 
     Example:
         >>> import paddle
@@ -82,16 +91,20 @@ def append_backward(
         >>> paddle.disable_static()
     """
     tracer = _of("append_backward", loss)
-    if loss._count != 1:
-        raise op_error(ValueError, "append_backward", "a loss with one element", list(loss.shape))
-    if loss.stop_gradient:
-        return []
-    wanted = None if parameter_list is None else _listed("append_backward", "parameter_list", parameter_list)
     left_out = _listed("append_backward", "no_grad_set", no_grad_set)
-    params = _parameters(tracer, wanted, left_out)
-    with tracer.ending_at(_values(tracer, left_out)):
-        found = tracer.gradients_in([loss], [None], params)
-    return [(p, g) for p, g in zip(params, found, strict=True) if g is not None]
+    if parameter_list is None:
+        variables = _usual(tracer)
+    else:
+        variables = [_named(tracer, x) for x in _listed("append_backward", "parameter_list", parameter_list)]
+    skipped = _names(left_out)
+    wanted = [x for x in variables if not x.stop_gradient and not (skipped and x.name in skipped)]
+    found = {}
+    if wanted and not loss.stop_gradient:
+        with tracer.ending_at(_values(tracer, left_out)):
+            grads = tracer.gradients_in([loss], [None], wanted)
+        found = {id(x): g for x, g in zip(wanted, grads, strict=True)}
+    pairs = [(x, found.get(id(x))) for x in variables]
+    return pairs if parameter_list is not None else [(x, g) for x, g in pairs if g is not None]
 
 
 @public("paddle.static")

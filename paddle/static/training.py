@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def backward(optimizer: Optimizer, loss: Any, parameters: Any, no_grad_set: Any) -> list[tuple[Any, Tensor]]:
     """The gradients of a loss; parameters that the optimizer does not have yet become its own."""
     chosen = [parameters] if isinstance(parameters, Tensor) else parameters or optimizer._parameter_list or None
-    pairs = append_backward(loss, chosen, no_grad_set)
+    pairs = [(p, g) for p, g in append_backward(loss, chosen, no_grad_set) if g is not None]
     known = {id(p) for p in optimizer._parameter_list}
     if new := [p for p, _ in pairs if id(p) not in known]:
         optimizer._add_param_group({"params": new})

@@ -216,6 +216,12 @@ def _attribute(key: str, default: Any) -> property:
     return property(get, put)
 
 
+def _set_persistable(self: Tensor, value: bool) -> None:
+    self._persistable = value
+    if value and getattr(self, "_tracer", None) is not None:
+        _name(self)  # by which the program finds it
+
+
 def _device(self: Tensor) -> str:
     from paddle.device.places import Device  # loaded after tensors
 
@@ -251,7 +257,11 @@ _PROPERTIES: dict[str, Any] = {
     "name": property(_name, _set_name, doc="A name, unique unless it is set."),
     "nbytes": property(lambda self: self.dtype.nbytes(self._count), doc="Bytes of all elements."),
     "num_shard": _attribute("_num_shard", None),
-    "persistable": _attribute("_persistable", False),
+    "persistable": property(
+        lambda self: getattr(self, "_persistable", False),
+        _set_persistable,
+        doc="Whether a program keeps it between runs; of a variable, whether ``append_backward`` differentiates by it.",
+    ),
     "placements": _attribute("_placements", None),
     "process_mesh": _attribute("_process_mesh", None),
     "requires_grad": property(lambda self: not self.stop_gradient, _set_requires, doc="The opposite of stop_gradient."),

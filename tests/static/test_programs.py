@@ -409,7 +409,6 @@ BAD = {
     "input name": (TypeError, "a str as name", lambda e, m, f, o: data(3, [1])),
     "input size": (ValueError, "sizes that are ints of at least 0", lambda e, m, f, o: data("z", [-2])),
     "input lod": (ValueError, "lod_level 0", lambda e, m, f, o: data("z", [2], lod_level=1)),
-    "loss": (ValueError, "a loss with one element", lambda e, m, f, o: paddle.static.append_backward(o)),
     "target gradients": (
         ValueError, "1 target_gradients, as many as targets", lambda e, m, f, o: paddle.static.gradients(o, o, [o, o])
     ),

@@ -100,7 +100,8 @@ class OptimizerWithMixedPrecision:
 
         if parameter_list is None and not self._optimizer._parameter_list:
             return backward(self._optimizer, self._scaled_loss, None, no_grad_set)
-        return append_backward(self._scaled_loss, parameter_list or self._optimizer._parameter_list, no_grad_set)
+        given = append_backward(self._scaled_loss, parameter_list or self._optimizer._parameter_list, no_grad_set)
+        return [(p, g) for p, g in given if g is not None]
 
     def _make_variables(self) -> None:
         if self._loss_scaling is None:

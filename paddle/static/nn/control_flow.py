@@ -13,6 +13,7 @@ from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.runtime import regions
 from umiak.util import pytree
+from umiak.util.arguments import several
 from umiak.util.errors import op_error
 
 
@@ -275,6 +276,8 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
         raise op_error(TypeError, "switch_case", "branch_fns in a dict, list or tuple", type(branch_fns).__name__)
     branches: dict[int, Callable[[], Any]] = {}
     for i, entry in enumerate(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns):
+        if isinstance(entry, tuple) and len(entry) != 2:
+            raise op_error(TypeError, "switch_case", "pairs of an int and a function", f"a tuple of {len(entry)}")
         key, function = entry if isinstance(entry, tuple) else (i, entry)
         if not isinstance(key, int) or not callable(function):
             raise op_error(TypeError, "switch_case", "functions, or pairs of an int and a function", repr(entry))
@@ -286,3 +289,41 @@ def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: s
     keys = sorted(branches)
     last = branches[keys.pop()] if default is None else _function("switch_case", "a default", default)
     return _first([(F.eq(branch_index, key), branches[key]) for key in keys], last)
+
+
+def Assert(cond: Tensor, data: Sequence[Tensor] | None = None, summarize: int = 20, name: str | None = None) -> None:
+    """Raise an error when the program comes here and ``cond`` is false; in dynamic mode at once.
+
+    Args:
+        cond: a bool tensor with one element.
+        data: tensors that are printed before, a list or tuple; None: nothing.
+        summarize: how many elements of each are printed; a negative number for all.
+        name: what the error calls it; None: no name.
+
+    Raises:
+        TypeError: a condition of another type, or data that are no tensors.
+        ValueError: the condition is false.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.nn.control_flow.Assert(paddle.to_tensor(False), name="positive")
+        Traceback (most recent call last):
+        ValueError: [Assert] requires a condition that is true, got False (positive)
+    """
+    if not isinstance(cond, Tensor) or cond.dtype.name != "bool" or cond._count != 1:
+        got = f"{cond.dtype.name}{list(cond.shape)}" if isinstance(cond, Tensor) else type(cond).__name__
+        raise op_error(TypeError, "Assert", "a bool tensor with one element as condition", got)
+    xs = several("Assert", "a list of tensors as data", () if data is None else data, Tensor)
+    if xs:
+        shown = [F.reshape(x, shape=(x.size,))[:summarize] if summarize >= 0 else x for x in xs]
+        pieces = ("[Assert] data: ", *[" "] * (len(xs) - 1), "\n")
+        _where_false(cond, lambda: F.write_text(shown, pieces=pieces, stops=(True,) * len(xs)))
+    message = "[Assert] requires a condition that is true, got False" + (f" ({name})" if name else "")
+    F.require(cond, kind="ValueError", args=(message,))
+
+
+def _where_false(flag: Tensor, function: Callable[[], Any]) -> None:
+    def run() -> None:
+        function()
+
+    cond(flag, None, run)

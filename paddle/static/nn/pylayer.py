@@ -25,15 +25,16 @@ def static_pylayer(
     Args:
         forward_fn: takes the inputs; returns a variable, or a list or tuple of them.
         inputs: a list or tuple of variables.
-        backward_fn: takes a gradient for each result; returns one for each input, None for none. None: no gradient
-            flows.
+        backward_fn: takes a gradient for each result; returns one for each input, None for none. None: inputs want
+            no gradient.
         name: accepted.
 
     Returns:
-        What ``forward_fn`` returned.
+        What ``forward_fn`` returned; a list for several variables.
 
     Raises:
         RuntimeError: dynamic mode, in which ``paddle.autograd.PyLayer`` does this.
+        ValueError: inputs that want a gradient, and no ``backward_fn``.
         TypeError: functions that cannot be called, or inputs of another kind.
 
     Example:
@@ -58,26 +59,27 @@ def static_pylayer(
         raise op_error(TypeError, "static_pylayer", "a list or tuple of inputs", type(inputs).__name__)
     xs = [need_tensor(x, "static_pylayer") for x in inputs]
     if backward_fn is None:
-        result = forward_fn(*(x.detach() for x in xs))
-        for y in result if isinstance(result, (list, tuple)) else [result]:
-            y.stop_gradient = True
-        return result
-    several: list[type] = []
+        if wanting := [x.name for x in xs if not x.stop_gradient]:
+            hint = "Give a backward_fn, or detach them."
+            raise op_error(
+                ValueError, "static_pylayer", "inputs that want no gradient without backward_fn", wanting, hint
+            )
+        return _listed(forward_fn(*(x.detach() for x in xs)))
     given: Callable[..., Any] = backward_fn
 
     class Node(PyLayer):
         @staticmethod
         def forward(ctx: Any, *operands: Any) -> Any:
-            result = forward_fn(*operands)
-            if isinstance(result, (list, tuple)):
-                several.append(type(result))
-                return tuple(result)
-            return result
+            ctx.mark_not_inplace(*operands)
+            return _listed(forward_fn(*operands))
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
             found = given(*grads)
             return tuple(found) if isinstance(found, list) else found
 
-    result = Node.apply(*xs)
-    return list(result) if several and several[0] is list else result
+    return Node.apply(*xs)
+
+
+def _listed(result: Any) -> Any:
+    return list(result) if isinstance(result, tuple) else result
