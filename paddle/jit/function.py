@@ -31,6 +31,7 @@ class StaticFunction:
     _instance: Any
     _input_spec: Any
     _gives_plain_values: bool = False  # `jit.save` leaves it out
+    _training: bool = True  # the mode that was set last
 
     def _describe(self, function: Callable[..., Any], input_spec: Any, instance: Any) -> None:
         functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]
@@ -166,18 +167,18 @@ class StaticFunction:
         return FunctionSpec(self.dygraph_function, self._input_spec, names)
 
     def train(self) -> None:
-        """Set the layer whose method this is to training."""
-        self._layer("train").train()
+        """Set the layer whose method this is to training; a function has gradients in both modes."""
+        self._set_mode(True)
 
     def eval(self) -> None:
-        """Set the layer whose method this is to evaluation."""
-        self._layer("eval").eval()
+        """Set the layer whose method this is to evaluation; a function has gradients in both modes."""
+        self._set_mode(False)
 
-    def _layer(self, op_name: str) -> Layer:
-        layer = getattr(self.dygraph_function, "__self__", None)
-        if not isinstance(layer, Layer):
-            raise op_error(RuntimeError, op_name, "a captured method of a Layer", repr(self.dygraph_function))
-        return layer
+    def _set_mode(self, training: bool) -> None:
+        layer = self.class_instance
+        if isinstance(layer, Layer):
+            layer.train() if training else layer.eval()
+        self._training = training
 
     def get_traced_count(self) -> int:
         """Return the number of programs."""
@@ -189,10 +190,14 @@ class StaticFunction:
         return inspect.getsource(self._function)
 
     def rollback(self) -> Callable[..., Any]:
-        """Return the function as it was written; a layer gets its own ``forward`` back."""
-        layer = getattr(self.dygraph_function, "__self__", None)
-        if isinstance(layer, Layer) and layer.__dict__.get("forward") is self:
-            del layer.__dict__["forward"]
+        """Return the function as it was written; an object has it in the place of this method from now on."""
+        own = getattr(self.class_instance, "__dict__", None)
+        if isinstance(own, dict):
+            name = self._function.__name__
+            if own.get(name) is self:
+                del own[name]
+            if isinstance(inspect.getattr_static(type(self.class_instance), name, None), StaticFunction):
+                own[name] = self.dygraph_function
         return self.dygraph_function
 
 

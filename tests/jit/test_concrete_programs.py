@@ -57,7 +57,7 @@ def test_of_a_kind_of_calls(full_graph):
 def test_what_cannot_be_captured_has_no_program():
     @paddle.jit.to_static(full_graph=True)
     def f(x):
-        return float(x.sum().numpy())
+        return x.tolist()
 
     with pytest.raises(CaptureError):
         f.get_concrete_program(paddle.ones([2]))
@@ -69,8 +69,18 @@ def test_modes_of_the_layer():
     assert not layer[0].training
     layer.forward.train()
     assert layer[0].training
-    with pytest.raises(RuntimeError, match="a captured method of a Layer"):
-        paddle.jit.to_static(lambda x: x).eval()
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_modes_of_a_function(full_graph):
+    f = paddle.jit.to_static(lambda x: x * x, full_graph=full_graph)
+    x = paddle.ones([2])
+    x.stop_gradient = False
+    for set_mode in (f.eval, f.train):
+        set_mode()
+        x.clear_grad()
+        f(x).sum().backward()
+        assert x.grad.tolist() == [2, 2]
 
 
 @pytest.mark.parametrize("full_graph", [False, True])

@@ -256,7 +256,11 @@ class SymTensor(Tensor):
             raise DataUnknown(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
         return shape[0]
 
-    __bool__ = __float__ = __complex__ = __array__ = numpy = _refuse
+    __bool__ = __float__ = __complex__ = __array__ = _refuse
+
+    def numpy(self, blocking: bool = True) -> Any:
+        """Refuse; a function that is rewritten does not come here."""
+        return self._refuse()
 
     def _elements(self) -> Any:
         """The elements as an array of numbers and symbolic ones, where the tracer knows them; else it is refused."""

@@ -57,7 +57,7 @@ from paddle.jit.sot.translation import (
     package,
 )
 from paddle.jit.source.branches import if_
-from paddle.jit.source.builtins_ import item_of
+from paddle.jit.source.builtins_ import READ_BY
 from paddle.jit.source.callees import rewritten
 from paddle.nn.layer.container import Sequential, one_by_one
 from paddle.nn.layer.layers import Layer
@@ -398,8 +398,8 @@ class Simulator:
         x, name = f.tensor, f.name
         if name in ("is_contiguous", "stride", "get_strides", "data_ptr") and isinstance(x, SymTensor):
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
-        if name == "item" and self.trace.policy.full_graph:
-            return item_of(x, *map(self.forced, args), **kwargs)
+        if name in READ_BY and self.trace.policy.full_graph:
+            return READ_BY[name](x, *map(self.forced, args), **kwargs)
         method = getattr(x, name)
         if name in ("register_hook", "_register_grad_hook", "retain_grads") and not self.trace.capture.is_outer_leaf(x):
             return self.break_graph(

@@ -11,7 +11,7 @@ import numpy as np
 
 from paddle.jit.ignored import is_ignored
 from paddle.jit.source import hidden_state
-from paddle.jit.source.builtins_ import TABLE, item_of, of_math, of_numpy
+from paddle.jit.source.builtins_ import READ_BY, TABLE, of_math, of_numpy
 from paddle.jit.source.code_owners import is_users
 from paddle.jit.source.convert import convert, is_converted
 from paddle.jit.source.errors import SourceError
@@ -39,8 +39,8 @@ def call(f: Any) -> Any:
         return of_numpy(f) or f
     if getattr(f, "__module__", None) == "math":
         return of_math(f) or f
-    if isinstance(f, MethodType) and isinstance(f.__self__, Tensor) and f.__name__ == "item":
-        return functools.partial(item_of, f.__self__)
+    if isinstance(f, MethodType) and isinstance(f.__self__, Tensor) and f.__name__ in READ_BY:
+        return functools.partial(READ_BY[f.__name__], f.__self__)
     if type(f) is BuiltinMethodType and is_moved(f.__self__):
         return getattr(array_of(f.__self__), f.__name__)
     hidden_state.check(f)
