@@ -1,15 +1,18 @@
 """This package under the name ``torch``: ``import torch.nn`` gives ``paddle.nn`` with the layers of ``paddle.compat``.
 
-A finder in front of ``sys.meta_path`` makes modules that look names up here. Where only some modules may import
-``torch`` so, the finder asks who imports: the module whose code runs the import, or one that contains it.
+A finder in front of ``sys.meta_path`` makes modules that look names up here. Some modules may get PyTorch itself, those
+that are blocked or not in the scope. ``sys.modules`` has one place for a name, so it holds what most get, and imports by
+the others exchange it while they run: ``builtins.__import__`` asks who imports, the module whose code runs the import, or
+one that contains it. (``importlib.import_module`` does not ask: what is loaded is what it gives.)
 """
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -63,6 +66,7 @@ class Proxy(ModuleType):
     """A module of this package under PyTorch's name; names that are set on it stay with it."""
 
     _original: ModuleType
+    _family: dict[str, ModuleType]  # those of one finder, by name
 
     def __getattr__(self, name: str) -> Any:
         # Not `self._original`: an attribute that a half-made module lacks would be looked for without end.
@@ -70,7 +74,7 @@ class Proxy(ModuleType):
         if original is None:
             raise AttributeError(name)
         if (added := f"{self.__name__}.{name}") in _ADDED:
-            value = _loaded(added)
+            value = _loaded(added, self._family)
             setattr(self, name, value)
             return value
         home, _, called = _OTHERS.get(original.__name__, {}).get(name, "").partition(":")
@@ -78,7 +82,7 @@ class Proxy(ModuleType):
         own = f"{original.__name__}.{name}"
         # Operators of a namespace are a module that nobody can import.
         if isinstance(value, ModuleType) and value.__name__ == own and own in sys.modules:
-            value = _loaded(f"{self.__name__}.{name}")
+            value = _loaded(f"{self.__name__}.{name}", self._family)
             setattr(self, name, value)
         return value
 
@@ -89,29 +93,30 @@ class Proxy(ModuleType):
         return sorted({*dir(self._original), *_OTHERS.get(self._original.__name__, {})})
 
 
-def _loaded(name: str) -> ModuleType:
+def _loaded(name: str, family: dict[str, ModuleType]) -> ModuleType:
     """The proxy of this name; whoever has that of its parent may have it, whatever the scope is."""
-    module = sys.modules.get(name)
-    if not isinstance(module, Proxy):
-        module = sys.modules[name] = module_from_spec(_spec(name))
-    return module
+    return family.get(name) or module_from_spec(_spec(name, family))
 
 
-def _spec(name: str) -> ModuleSpec:
+def _spec(name: str, family: dict[str, ModuleType]) -> ModuleSpec:
     original = importlib.import_module(_ADDED.get(name, "paddle" + name[len(_NAME) :]))
-    spec = ModuleSpec(name, _Maker(original), origin=original.__file__, is_package=hasattr(original, "__path__"))
+    spec = ModuleSpec(
+        name, _Maker(original, family), origin=original.__file__, is_package=hasattr(original, "__path__")
+    )
     spec.has_location = original.__file__ is not None
     return spec
 
 
 class _Maker(Loader):
-    def __init__(self, original: ModuleType) -> None:
+    def __init__(self, original: ModuleType, family: dict[str, ModuleType]) -> None:
         self._original = original
+        self._family = family
 
-    def create_module(self, spec: ModuleSpec) -> Proxy:
-        proxy = Proxy(spec.name, self._original.__doc__)
-        proxy._original = self._original
-        return proxy
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        if spec.name not in self._family:
+            proxy = self._family[spec.name] = Proxy(spec.name, self._original.__doc__)
+            proxy._original, proxy._family = self._original, self._family
+        return self._family[spec.name]
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is run: names are looked up in the module of this package."""
@@ -137,39 +142,62 @@ def _take_modules() -> dict[str, ModuleType]:
     return {name: sys.modules.pop(name) for name in names}
 
 
-class _LoadedLoader(Loader):
-    """Gives a module that was loaded before: PyTorch cannot be loaded twice."""
-
-    def __init__(self, module: ModuleType) -> None:
-        self._module = module
-        self._spec = module.__spec__
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return self._module
-
-    def exec_module(self, module: ModuleType) -> None:
-        module.__spec__ = self._spec
+def _pytorchs(modules: Mapping[str, ModuleType]) -> dict[str, ModuleType]:
+    return {name: m for name, m in modules.items() if not isinstance(m, Proxy)}
 
 
 class _Finder(MetaPathFinder):
     """``scope``: the modules that may import ``torch`` so; None: all. ``before``: the modules of PyTorch's name that
-    were loaded, which come back when the finder ends."""
+    were loaded, which come back when the finder ends. ``pytorch`` and ``family``: what the one and the other import."""
 
-    def __init__(self, scope: set[str] | None) -> None:
+    def __init__(self, scope: set[str] | None, family: dict[str, ModuleType]) -> None:
         self.scope = scope
         self.before = _take_modules()
+        self.pytorch = _pytorchs(self.before)
+        if _enabled:
+            self.pytorch = {**_enabled[-1].pytorch, **self.pytorch}
+        self.family = family
+        self.show(scope is None)
+
+    def serves(self, importer: str) -> bool:
+        """Return whether this module gets proxies. What PyTorch's own modules import is PyTorch."""
+        return not _within(importer, {_NAME, *_blocked}) and (self.scope is None or _within(importer, self.scope))
+
+    def show(self, proxies: bool) -> None:
+        """Put the modules of one kind into ``sys.modules``, in the place of those of the other."""
+        self.pytorch.update(_pytorchs(_take_modules()))
+        sys.modules.update(self.family if proxies else self.pytorch)
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if fullname.partition(".")[0] != _NAME:
+        if fullname.partition(".")[0] != _NAME or not self.serves(_importer()):
             return None
-        importer = _importer()
-        if _within(importer, _blocked) or (self.scope is not None and not _within(importer, self.scope)):
-            loaded = self.before.get(fullname)
-            return None if loaded is None else ModuleSpec(fullname, _LoadedLoader(loaded))
-        return _spec(fullname)
+        return _spec(fullname, self.family)
 
 
 _enabled: list[_Finder] = []
+
+
+def _asking(before: Callable) -> Callable:
+    """``builtins.__import__`` that gives each module what it may have."""
+
+    def importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
+        if level or not _enabled or name.partition(".")[0] != _NAME:
+            return before(name, globals, locals, fromlist, level)
+        finder, loaded = _enabled[-1], sys.modules.get(_NAME)
+        served = finder.serves((globals or {}).get("__name__") or _importer())
+        usual = finder.scope is None
+        if served is usual and (loaded is None or isinstance(loaded, Proxy) is usual):
+            return before(name, globals, locals, fromlist, level)
+        if loaded is not None and isinstance(loaded, Proxy) is served:  # PyTorch, which imports its own modules
+            return before(name, globals, locals, fromlist, level)
+        finder.show(served)
+        try:
+            return before(name, globals, locals, fromlist, level)
+        finally:
+            finder.show(usual)
+
+    importing.before = before  # type: ignore[attr-defined]
+    return importing
 
 
 def _names(given: Any, op: str) -> set[str] | None:
@@ -226,15 +254,24 @@ def enable_torch_proxy(
     _start(wanted)
 
 
-def _start(scope: set[str] | None) -> None:
-    _enabled.append(_Finder(scope))
+def _start(scope: set[str] | None, family: dict[str, ModuleType] | None = None) -> None:
+    _enabled.append(_Finder(scope, {} if family is None else family))
     sys.meta_path.insert(0, _enabled[-1])
+    if len(_enabled) == 1:
+        builtins.__import__ = _asking(builtins.__import__)
 
 
 def _stop() -> None:
     finder = _enabled.pop()
     sys.meta_path.remove(finder)
-    sys.modules.update({name: m for name, m in _take_modules().items() if not isinstance(m, Proxy)} | finder.before)
+    finder.show(False)
+    if _enabled:
+        _enabled[-1].pytorch.update(finder.pytorch)
+        _enabled[-1].show(_enabled[-1].scope is None)
+        return
+    sys.modules.update(finder.before)
+    # Another that was put in front of ours stays there, and ours does nothing.
+    builtins.__import__ = getattr(builtins.__import__, "before", builtins.__import__)
 
 
 enable_compat = also(enable_torch_proxy, "enable_compat", "paddle")
@@ -286,14 +323,14 @@ def use_torch_proxy_guard(*, enable: bool = True, scope: Any = None, silent: boo
         finally:
             disable_torch_proxy()
         return
-    ended = [finder.scope for finder in _enabled]
+    ended = [(finder.scope, finder.family) for finder in _enabled]
     while _enabled:
         _stop()
     try:
         yield
     finally:
         for each in ended:
-            _start(each)
+            _start(*each)
 
 
 use_compat_guard = also(use_torch_proxy_guard, "use_compat_guard", "paddle")

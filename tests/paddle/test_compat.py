@@ -446,6 +446,42 @@ def test_a_scope_holds_for_what_is_in_it(modules):
         assert imported() is torch
 
 
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("first", ["mod_a", "mod_b"])
+@pytest.mark.parametrize("kind", ["scope", "blocked"])
+def test_each_module_gets_its_own_whoever_was_first(modules, monkeypatch, installed, first, kind):
+    """Of two modules one gets this package, now and in later imports, the other PyTorch, or none where there is none."""
+    loaded = {name: sys.modules[name] for name in list(sys.modules) if name.partition(".")[0] == "torch"}
+    for name in loaded:
+        monkeypatch.delitem(sys.modules, name)
+    if not installed:
+        monkeypatch.setitem(sys.modules, "torch", None)
+
+    def others():
+        if installed:
+            return importlib.import_module("mod_b").again()
+        sys.modules.pop("mod_b", None)
+        with pytest.raises(ModuleNotFoundError, match="torch"):
+            importlib.import_module("mod_b")
+        return None
+
+    if installed:
+        sys.modules.update(loaded)
+    if kind == "blocked":
+        compat.extend_torch_proxy_blocked_modules(["mod_b"])
+    with paddle.use_compat_guard(scope="mod_a" if kind == "scope" else None):
+        for name in (first, "mod_a", "mod_b", "mod_a"):
+            if name == "mod_a":
+                a = importlib.import_module("mod_a")
+                assert a.torch.sin is paddle.sin and a.again() is a.torch
+                assert a.torch.nn.functional.relu is paddle.nn.functional.relu
+            else:
+                assert others() is (torch if installed else None)
+    assert sys.modules.get("torch") is (torch if installed else None)
+    a.torch.linalg  # what a module that was served looks up later is not in the table
+    assert not isinstance(sys.modules.get("torch.linalg"), type(a.torch))
+
+
 def test_a_scope_that_changes_is_told(modules):
     with paddle.use_compat_guard(scope="mod_a"):
         with pytest.warns(UserWarning, match=r"extended by \['mod_b'\]"):
