@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import paddle
+import paddle.nn.functional as F
 from paddle import nn
 from paddle.static import InputSpec
 
@@ -189,7 +190,52 @@ def decided_behind_data(x, c=None):
     return x * 2 if x.max() > 2 or c is None or c.sum() > 0 else x
 
 
+def scaled(x, scale=None, shift=None):
+    y = x if scale is None else x * scale
+    return y if shift is None else y + shift
+
+
+class Shifted(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x, shift=None):
+        self.calls = self.calls + 1
+        return x * self.calls if shift is None else x + shift
+
+
+def handed_on(x, scale=None):
+    shift = None
+    if x.sum() > 0:
+        scale = x * 2
+    if x.max() > 2:
+        shift = x + 1
+    return scaled(scaled(x, scale, shift=shift), scale)
+
+
+def handed_on_in_a_loop(x):
+    kept, i = None, paddle.zeros([])
+    while i < x.sum() + 2:
+        kept, i = scaled(x, kept, i), i + 1
+    return scaled(x, kept)
+
+
+def handed_on_to_a_layer(x):
+    layer, shift = Shifted(), x if x.sum() > 0 else None
+    return layer(layer(x, shift), shift) * layer.calls
+
+
+def handed_on_to_the_library(x):
+    low, mask = None, None
+    if x.sum() > 0:
+        low, mask = 0.5, paddle.ones([1, 1, x.shape[0], x.shape[0]])
+    q = x.reshape([1, -1, 1, 2])
+    return F.scaled_dot_product_attention(q, q, q, attn_mask=mask) + paddle.clip(x, min=low, max=2.0).sum()
+
+
 FUNCTIONS = [
+    handed_on, handed_on_in_a_loop, handed_on_to_a_layer, handed_on_to_the_library,
     best_of_loop, best_of_rows, none_again, none_again_in_a_loop, two_values, number, logical, two_names,
     until_it_is_there, unassigned, decided_behind_data,
 ]  # fmt: skip

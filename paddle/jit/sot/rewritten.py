@@ -67,12 +67,12 @@ class Simulated(World):
                 return frame.code.co_filename, frame.instruction.line, frame.code.co_name
         return super().location()
 
-    def call(self, f: Callable[..., Any], *args: Any) -> Any:
+    def call(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if f is operator.is_:
             return self.simulator.identical(*args)
         if f is operator.is_not:
             return not self.simulator.identical(*args)
-        return self.simulator.call(f, args, {})
+        return self.simulator.call(f, args, kwargs)
 
     def fix(self, n: Any) -> bool:
         if isinstance(n, Sym):
@@ -377,13 +377,22 @@ def _as_helper(helper: Callable[..., Any]) -> None:
 
 
 for _helper in vars(HELPERS).values():
-    if isinstance(_helper, FunctionType) and _helper not in (runtime.call, runtime.read):
+    if isinstance(_helper, FunctionType) and _helper not in (runtime.call, runtime.called, runtime.read):
         _as_helper(_helper)
 
 
 @model(runtime.call)
 def _call(simulator: Simulator, f: Any) -> Any:
     return TABLE.get(id(f), f)
+
+
+@model(runtime.called)
+def _called(simulator: Simulator, f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    simulator.helpers.append(runtime.called)
+    try:
+        return runtime.called(f, tuple(map(simulator.forced, args)), kwargs)
+    finally:
+        simulator.helpers.pop()
 
 
 @model(runtime.read)

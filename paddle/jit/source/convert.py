@@ -12,7 +12,7 @@ from typing import Any
 from paddle.jit.source import build
 from paddle.jit.source.errors import ConversionError, line_of
 from paddle.jit.source.find import definition
-from paddle.jit.source.names import suspends
+from paddle.jit.source.names import mark_defaults, suspends
 from paddle.jit.source.rewrite import Names, rewrite
 from paddle.jit.source.show import show
 
@@ -93,6 +93,7 @@ def _rewrite(function: FunctionType, found: Any) -> _Rewritten:
     # They are made once, by the user's own definition; the rewritten function is given them.
     node.decorator_list = []
     a = node.args
+    mark_defaults(a)
     a.defaults, a.kw_defaults = [], [None] * len(a.kwonlyargs)
     if not isinstance(node, ast.Lambda):
         node.returns = None

@@ -43,11 +43,12 @@ class Expressions(ast.NodeTransformer):
     """Rewrites expressions of one function.
 
     ``helpers`` is the name under which rewritten code knows them, ``reads`` has the names and attributes of names whose
-    values may be known only while the program runs, ``first``: the function's first parameter, which ``super()`` means.
+    values may be known only while the program runs, ``nones`` those of these names that may be None, ``first``: the
+    function's first parameter, which ``super()`` means.
     """
 
-    def __init__(self, helpers: str, reads: Collection[str], first: str | None) -> None:
-        self.helpers, self.reads, self.first = helpers, reads, first
+    def __init__(self, helpers: str, reads: Collection[str], nones: Collection[str], first: str | None) -> None:
+        self.helpers, self.reads, self.nones, self.first = helpers, reads, nones, first
         self.function: Callable[[ast.stmt], ast.stmt] | None = None  # rewrites what a statement defines
 
     def helper(self, name: str, like: ast.AST, *args: ast.expr) -> ast.Call:
@@ -81,9 +82,23 @@ class Expressions(ast.NodeTransformer):
             if self.first is not None:
                 node.args = [build.at(build.load(n), node) for n in ("__class__", self.first)]
             return node
+        given = [*node.args, *(k.value for k in node.keywords)]
+        hands_on = any(isinstance(x, ast.Name) and x.id in self.nones for x in given)
+        if hands_on and all(k.arg is not None for k in node.keywords):
+            return self._called(node)
         self.generic_visit(node)
         node.func = self.helper("call", node.func, node.func)
         return node
+
+    def _called(self, node: ast.Call) -> ast.expr:
+        """A call that is given what may be None: arguments that are names are not read."""
+        args = ast.Tuple([self._given(x) for x in node.args], ast.Load())
+        names = [ast.Constant(k.arg) for k in node.keywords]
+        kwargs = ast.Dict([*names], [self._given(k.value) for k in node.keywords])
+        return self.helper("called", node, self.visit(node.func), build.at(args, node), build.at(kwargs, node))
+
+    def _given(self, x: ast.expr) -> ast.expr:
+        return x if isinstance(x, ast.Name) and x.id in self.nones else self.visit(x)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
         flags = [_is_flag(x) or not getattr(node, _ASKED, False) for x in node.values]

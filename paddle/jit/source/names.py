@@ -131,6 +131,34 @@ def asked_for_none(nodes: Iterable[ast.AST]) -> Iterator[str]:
                 yield from _named(target)
 
 
+_NONE_BY_DEFAULT = "is_none_by_default"
+
+
+def mark_defaults(a: ast.arguments) -> None:
+    """Note which parameters are None unless they are given."""
+    last = [*a.posonlyargs, *a.args][::-1]
+    pairs = [*zip(last, a.defaults[::-1], strict=False), *zip(a.kwonlyargs, a.kw_defaults, strict=True)]
+    for p, default in pairs:
+        if default is not None and _is_none(default):
+            setattr(p, _NONE_BY_DEFAULT, True)
+
+
+def may_be_none(a: ast.arguments, nodes: Iterable[ast.AST]) -> set[str]:
+    """The names of a function that its text sets to None on some way, and parameters that are None by default."""
+    out = {p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs) if hasattr(p, _NONE_BY_DEFAULT)}
+    for node in nodes:
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and _gives_none(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            out.update(n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+    return out
+
+
+def _gives_none(node: ast.expr) -> bool:
+    if isinstance(node, ast.IfExp):
+        return _gives_none(node.body) or _gives_none(node.orelse)
+    return any(map(_gives_none, node.elts)) if isinstance(node, ast.Tuple) else _is_none(node)
+
+
 def aliases(names: Iterable[str], nodes: Iterable[ast.AST]) -> set[str]:
     """The names that assignments of the text make others of what one of ``names`` holds."""
     pairs = [({*bound_by(n.targets)}, {*_given_on(n.value)}) for n in nodes if isinstance(n, ast.Assign)]

@@ -27,6 +27,8 @@ from paddle.jit.source.names import (
     declared,
     declared_inside,
     identifiers,
+    mark_defaults,
+    may_be_none,
     none_last,
     suspends,
     within,
@@ -104,7 +106,9 @@ class _Function:
         self.reads |= aliases({*used, *self.reads}, within(body))
         first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
         mark_asked(ast.walk(node.body) if isinstance(node, ast.Lambda) else within(body))
-        self.expressions = Expressions(names.helpers, self.reads, first[0] if first else None)
+        mark_defaults(a)
+        nones = may_be_none(a, within(body)) & self.reads
+        self.expressions = Expressions(names.helpers, self.reads, nones, first[0] if first else None)
         self.expressions.function = self._inner
         self.assigned: dict[str, None] = {}  # by functions of blocks
         self._tries = 0  # ``try`` statements around what is being rewritten

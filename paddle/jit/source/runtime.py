@@ -3,6 +3,7 @@
 from paddle.jit.source.branches import choose, if_, then
 from paddle.jit.source.callees import call
 from paddle.jit.source.convert import HELPERS
+from paddle.jit.source.handing_on import called
 from paddle.jit.source.hidden_state import flag_of, flagged
 from paddle.jit.source.leaving import BREAK, CONTINUE, result, returned
 from paddle.jit.source.logic import and_, compare, decided, not_, or_
@@ -17,6 +18,7 @@ vars(HELPERS).update(
     and_=and_,
     assert_=assert_,
     call=call,
+    called=called,
     choose=choose,
     collect=collect,
     compare=compare,

@@ -47,9 +47,9 @@ class World:
             frame = frame.f_back
         return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
-    def call(self, f: Callable[..., Any], *args: Any) -> Any:
+    def call(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return what a call of the user's function, or of an operator on the user's objects, gives."""
-        return f(*args)
+        return f(*args, **kwargs)
 
     def fix(self, n: Any) -> bool:
         """Have a symbolic size be the number that it is, in a trace that begins anew; return False if it cannot be."""
