@@ -117,7 +117,7 @@ def fused_softmax_mask_upper_triangle(g: Builder, o: Call) -> Value:
 
 @rule("fused_bias_act")
 def fused_bias_act(g: Builder, o: Call) -> Value:
-    if any(x is not None for x in o.operands[2:5]):
+    if any(x is not None for x in o.operands[2:5]) or o("quant_scale", -1.0) > 0:
         raise Unsayable("fused_bias_act of floating numbers")
     x = o[0] if o[1] is None else o[0] + o[1]
     return acted(g, known(x, o[0].shape), o("act_method", "gelu"))
@@ -126,6 +126,8 @@ def fused_bias_act(g: Builder, o: Call) -> Value:
 @rule("fused_bias_residual_layernorm")
 def fused_bias_residual_layernorm(g: Builder, o: Call) -> tuple[Value, Value]:
     x, bias, residual, scale, shift = (o[i] for i in range(5))
+    if o("quant_scale", -1.0) > 0:
+        raise Unsayable("fused_bias_residual_layernorm of results that are not quantised")
     y = x if bias is None else x + bias
     y = y if residual is None else y + residual * o("residual_alpha", 1.0)
     y = known(y, x.shape)

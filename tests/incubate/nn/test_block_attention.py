@@ -175,7 +175,7 @@ def call(**changes):
             "out_shift with 4 elements",
             {"out_scale": 1.0, "out_shift": paddle.ones([3]), "out_smooth": paddle.ones([4])},
         ),
-        (ValueError, "quant_max_bound", {"out_scale": 1.0, "quant_max_bound": 3.0}),
+        (ValueError, "quant_max_bound", {"out_scale": 1.0, "quant_max_bound": 200.0}),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(error, text, changes) -> None:

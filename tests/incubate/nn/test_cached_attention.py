@@ -217,6 +217,8 @@ def test_the_largest_lengths(rng):
     assert [x.dtype for x in got] == [paddle.int32] * 2
     with pytest.raises(ValueError, match="at least 9 lengths"):
         blha_get_max_len(paddle.to_tensor(encoder), paddle.to_tensor(decoder), paddle.ones([9]))
+    none = paddle.zeros([0], "int32")
+    assert [x.tolist() for x in blha_get_max_len(none, none, paddle.ones([0]))] == [[0], [0]]
 
 
 def test_the_largest_of_lengths_in_a_saved_model(tmp_path):

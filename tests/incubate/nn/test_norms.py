@@ -120,6 +120,21 @@ def test_levels_of_float8():
     assert y.astype("float32").tolist() == [[13.0, -416.0]]  # 13.44 and -403.2 among numbers of 3 bits
 
 
+@pytest.mark.parametrize("most", [126, 100.5, np.float32(15)])
+def test_other_bounds_of_int8(most):
+    """What fits into int8 is of int8; numbers may be arrays of one element."""
+    x, w, scale = paddle.to_tensor([[1.0, -1.0]]), paddle.to_tensor([0.25, 9.0]), np.array([0.5])
+    y = I.fused_rms_norm(x, w, None, 0.0, 1, None, None, scale, 0, most, -7)[0]
+    assert y.dtype is paddle.int8
+    assert y.tolist() == [[round(float(most) * 0.125), -7]]
+
+
+@pytest.mark.parametrize("alpha", [np.array([0.5]), np.float64(0.5), paddle.to_tensor([0.5])], ids=["array", "np", "t"])
+def test_factor_of_a_residual(alpha):
+    x, r = paddle.to_tensor([[1.0, 3.0]]), paddle.to_tensor([[2.0, -2.0]])
+    assert I.fused_layer_norm(x, None, None, 1e-5, alpha, 1, None, r)[0].tolist() == [[2.0, 2.0]]
+
+
 def test_refusals(rng):
     x, w = paddle.ones([2, 4]), paddle.ones([4])
     with pytest.raises(ValueError, match=r"\[fused_rms_norm\] requires an axis from -2 to 1, got 2"):
@@ -130,8 +145,8 @@ def test_refusals(rng):
         I.fused_rms_norm(x, w[:3], None, 1e-5)
     with pytest.raises(ValueError, match=r"\[fused_layer_norm\] requires a residual of x's shape, got \[1, 4\]"):
         I.fused_layer_norm(x, w, w, 1e-5, residual=x[:1])
-    with pytest.raises(ValueError, match=r"\[fused_layer_norm\] requires quant_max_bound of 127 .* got 100"):
-        I.fused_layer_norm(x, w, w, 1e-5, quant_scale=1.0, quant_max_bound=100)
+    with pytest.raises(ValueError, match=r"\[fused_layer_norm\] requires quant_max_bound up to 127.* got \(200"):
+        I.fused_layer_norm(x, w, w, 1e-5, quant_scale=1.0, quant_max_bound=200)
     with pytest.raises(ValueError, match=r"requires quant_round_type 0 .* got 2"):
         I.fused_rms_norm(x, w, None, 1e-5, quant_scale=1.0, quant_round_type=2, quant_max_bound=127)
     with pytest.raises(TypeError, match=r"\[fast_ln\] requires a floating x, got int64"):

@@ -81,6 +81,38 @@ def test_norms_behind_sums():
     same(found, F.silu(F.group_norm(image + other, 2, 1e-5, S, T)))
 
 
+@pytest.mark.parametrize("act", ["gelu", "relu", "geglu", "swiglu"])
+def test_activations_around_integers(act):
+    """What a matmul of int8 leaves and the next one takes."""
+    x = paddle.to_tensor(np.random.RandomState(0).randint(-9, 9, (3, 4)).astype("int32"))
+    wide = x.astype("float32") * S + T
+    gate, value = wide[:, :2], wide[:, 2:]
+    plain = {
+        "gelu": lambda: F.gelu(wide), "relu": lambda: F.relu(wide),
+        "geglu": lambda: F.gelu(gate) * value, "swiglu": lambda: F.silu(gate) * value,
+    }[act]()  # fmt: skip
+    u, v = normal(plain.shape[1], seed=6), normal(plain.shape[1], seed=7)
+    same(call("fused_bias_act", x, T, S, act_method=act, compute_dtype="fp32"), plain)
+    found = call(
+        "fused_bias_act", x, T, S, u, v, act_method=act, compute_dtype="fp32", quant_scale=0.1, quant_round_type=1,
+        quant_max_bound=127.0, quant_min_bound=-127.0,
+    )  # fmt: skip
+    assert found.dtype is paddle.int8
+    level = np.clip(12.7 * ((plain + u) * v).numpy(), -127, 127)
+    assert np.abs(found.numpy() - level).max() < 0.501
+
+
+def test_norms_that_end_in_levels():
+    levels = {"quant_scale": 0.1, "quant_round_type": 0, "quant_max_bound": 127.0, "quant_min_bound": -127.0}
+    for name in ("fused_bias_residual_layernorm", "fused_rms_norm_quant"):
+        plain, *sums = call(name, X, S, Y, S, T, epsilon=1e-5, begin_norm_axis=2)
+        found, *others = call(name, X, S, Y, S, T, epsilon=1e-5, begin_norm_axis=2, **levels)
+        assert found.dtype is paddle.int8
+        assert np.abs(found.numpy() - np.clip(12.7 * plain.numpy(), -127, 127)).max() < 0.501
+        for a, b in zip(sums, others, strict=True):
+            same(a, b)
+
+
 def test_products_with_activations():
     same(call("fc", X, W, B, in_num_col_dims=2, activation_type="relu"), F.relu(X @ W + B))
     same(call("gemm_epilogue", X, W, B, in_num_col_dims=2, activation_type="gelu"), F.gelu(X @ W + B))

@@ -50,7 +50,7 @@ def fused_bias_act(
         quant_scale: above 0, the result is ``quant_max_bound * quant_scale`` times what it would be, clipped to the
             bounds.
         quant_round_type: of int8 levels, 0 rounds ties to even, 1 away from 0.
-        quant_max_bound: 127 for levels of int8, 448 for float8_e4m3fn.
+        quant_max_bound: 448 for levels of float8_e4m3fn, up to 127 for those of int8.
         quant_min_bound: the lowest level.
 
     Returns:

@@ -23,7 +23,7 @@ from paddle.incubate.nn.functional.transformers import need_one_process
 from paddle.nn.functional.attention import scaled_dot_product_attention
 from paddle.nn.functional.common import dropout
 from paddle.nn.layer.transformer import _convert_attention_mask
-from paddle.tensor._args import create_on, fraction
+from paddle.tensor._args import create_on, fraction, real_number
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -145,6 +145,7 @@ def fused_multi_transformer(
     """
     need_mode(_OP, mode)
     need_one_process(_OP, ring_id)
+    residual_alpha = real_number(residual_alpha, _OP, "residual_alpha")
     drop = _Dropout(fraction(dropout_rate, _OP, "dropout_rate"), training, mode)
     if activation not in (*_ACTIVATIONS, *_GATES):
         raise op_error(ValueError, _OP, f"an activation of {(*_ACTIVATIONS, *_GATES)}", repr(activation))
@@ -196,7 +197,7 @@ def fused_multi_transformer(
             return fused_layer_norm(y, scale, bias, epsilon, begin_norm_axis=2)[0]
 
         def join(residual: Tensor, y: Tensor) -> Tensor:
-            return F.add(residual if residual_alpha == 1.0 else F.mul(residual, float(residual_alpha)), drop(y))
+            return F.add(residual if residual_alpha == 1.0 else F.mul(residual, residual_alpha), drop(y))
 
         for w, attention in zip(layers, attentions, strict=True):
             y = norm(x, w.ln_scales, w.ln_biases) if pre_layer_norm else x

@@ -6,7 +6,7 @@ import math
 
 from paddle._public import need_tensor, public
 from paddle.incubate.nn.functional._levels import as_levels
-from paddle.tensor._args import InternedOps, axis_of, create_on
+from paddle.tensor._args import InternedOps, axis_of, create_on, real_number
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -46,8 +46,8 @@ def _summed(op_name: str, x: Tensor, bias: Tensor | None, residual: Tensor | Non
         return x
     if len(need_tensor(residual, op_name, "residual").shape) != x.ndim or not all(map(dim.eq, residual.shape, x.shape)):
         raise op_error(ValueError, op_name, "a residual of x's shape", f"{list(residual.shape)} and {list(x.shape)}")
-    residual = cast(residual, x.dtype)
-    return F.add(x, residual if alpha == 1.0 else F.mul(residual, float(alpha)))
+    residual, alpha = cast(residual, x.dtype), real_number(alpha, op_name, "residual_alpha")
+    return F.add(x, residual if alpha == 1.0 else F.mul(residual, alpha))
 
 
 def _nothing(x: Tensor) -> Tensor:
@@ -61,7 +61,7 @@ def _rows(v: Tensor) -> Tensor:
 
 
 def _inverse_deviation(squares: Tensor, epsilon: float) -> Tensor:
-    return _rows(F.rsqrt(F.add(squares, float(epsilon))))
+    return _rows(F.rsqrt(F.add(squares, epsilon)))
 
 
 @public("paddle.incubate.nn.functional", usual=False)
@@ -92,7 +92,7 @@ def fused_rms_norm(
         quant_scale: above 0, the result is ``quant_max_bound * quant_scale`` times what it would be, clipped to the
             bounds.
         quant_round_type: of int8 levels, 0 rounds ties to even, 1 away from 0.
-        quant_max_bound: 127 for levels of int8, 448 for float8_e4m3fn.
+        quant_max_bound: 448 for levels of float8_e4m3fn, up to 127 for those of int8.
         quant_min_bound: the lowest level.
 
     Returns:
@@ -120,9 +120,10 @@ def fused_rms_norm(
     op_name = "fused_rms_norm"
     _need_floating(op_name, x)
     axis = axis_of(begin_norm_axis, x.ndim, op_name)
+    epsilon = real_number(epsilon, op_name, "epsilon")
     total = _summed(op_name, x, bias, residual, 1.0, axis)
     weight = _fitted(op_name, norm_weight, x, axis, "norm_weight")
-    y = apply(_RMS[axis], (total, weight, _fitted(op_name, norm_bias, x, axis, "norm_bias")), (float(epsilon),))
+    y = apply(_RMS[axis], (total, weight, _fitted(op_name, norm_bias, x, axis, "norm_bias")), (epsilon,))
     y = as_levels(op_name, y, quant_scale, quant_round_type, quant_max_bound, quant_min_bound)
     return y, _nothing(x) if residual is None else total
 
@@ -184,10 +185,11 @@ def fast_rms_norm(x: Tensor, scale: Tensor, epsilon: float = 1e-5) -> tuple[Tens
 def _rms_with_factors(op_name: str, x: Tensor, scale: Tensor, epsilon: float) -> tuple[Tensor, Tensor]:
     _need_floating(op_name, x)
     axis = axis_of(-1, x.ndim, op_name)
+    epsilon = real_number(epsilon, op_name, "epsilon")
     weight = _fitted(op_name, need_tensor(scale, op_name, "scale"), x, axis, "scale")
     wide = cast(x, x.dtype.compute)
     factors = _inverse_deviation(F.mean(F.mul(wide, wide), axes=(axis,)), epsilon)
-    return apply(_RMS[axis], (x, weight, None), (float(epsilon),)), factors
+    return apply(_RMS[axis], (x, weight, None), (epsilon,)), factors
 
 
 @public("paddle.incubate.nn.functional", usual=False)
@@ -222,7 +224,7 @@ def fused_layer_norm(
         quant_scale: above 0, the result is ``quant_max_bound * quant_scale`` times what it would be, clipped to the
             bounds. A sum that is not normalised is not quantised.
         quant_round_type: of int8 levels, 0 rounds ties to even, 1 away from 0.
-        quant_max_bound: 127 for levels of int8, 448 for float8_e4m3fn.
+        quant_max_bound: 448 for levels of float8_e4m3fn, up to 127 for those of int8.
         quant_min_bound: the lowest level.
 
     Returns:
@@ -250,6 +252,7 @@ def fused_layer_norm(
     op_name = "fused_layer_norm"
     _need_floating(op_name, x)
     axis = axis_of(begin_norm_axis, x.ndim, op_name)
+    epsilon = real_number(epsilon, op_name, "epsilon")
     total = _summed(op_name, x, bias, residual, residual_alpha, axis)
     mean, factors = _moments(total, axis, epsilon)
     if norm_weight is None and norm_bias is None:
@@ -258,7 +261,7 @@ def fused_layer_norm(
         weight, shift = (
             _fitted(op_name, v, x, axis, name) for v, name in ((norm_weight, "norm_weight"), (norm_bias, "norm_bias"))
         )
-        y = apply(_LAYER[axis], (total, weight, shift), (float(epsilon),))
+        y = apply(_LAYER[axis], (total, weight, shift), (epsilon,))
         y = as_levels(op_name, y, quant_scale, quant_round_type, quant_max_bound, quant_min_bound)
     return y, _nothing(x) if residual is None else total, mean, factors
 
@@ -298,7 +301,8 @@ def fast_ln(x: Tensor, scale: Tensor, bias: Tensor, epsilon: float = 1e-5) -> tu
     op_name = "fast_ln"
     _need_floating(op_name, x)
     axis = axis_of(-1, x.ndim, op_name)
+    epsilon = real_number(epsilon, op_name, "epsilon")
     weight, shift = (
         _fitted(op_name, need_tensor(v, op_name, name), x, axis, name) for v, name in ((scale, "scale"), (bias, "bias"))
     )
-    return apply(_LAYER[axis], (x, weight, shift), (float(epsilon),)), *_moments(x, axis, epsilon)
+    return apply(_LAYER[axis], (x, weight, shift), (epsilon,)), *_moments(x, axis, epsilon)

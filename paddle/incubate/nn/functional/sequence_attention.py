@@ -111,11 +111,11 @@ def blha_get_max_len(seq_lens_encoder: Tensor, seq_lens_decoder: Tensor, batch_s
         batch_size: a tensor whose first size is how many of the sequences count.
 
     Returns:
-        Two int32 tensors ``[1]``.
+        Two int32 tensors ``[1]``; 0 where there is no sequence.
 
     Raises:
         TypeError: lengths that are no integers.
-        ValueError: no sequence, or fewer lengths than sequences.
+        ValueError: fewer lengths than sequences.
 
     Example:
         >>> import paddle
@@ -133,8 +133,11 @@ def blha_get_max_len(seq_lens_encoder: Tensor, seq_lens_decoder: Tensor, batch_s
         if need_tensor(x, op_name, name).dtype not in (dt.int32, dt.int64):
             raise op_error(TypeError, op_name, f"{name} of int32 or int64", x.dtype.name)
         x = F.reshape(x, shape=(math.prod(x.shape),))
+        if n == 0:
+            largest.append(create_on(x.place, F.full, 0, dt.int32, (1,)))
+            continue
         if not (dim.le(1, n) and dim.le(n, x.shape[0])):
-            raise op_error(ValueError, op_name, f"{name} with at least {max(n, 1)} lengths", x.shape[0])
+            raise op_error(ValueError, op_name, f"{name} with at least {n} lengths", x.shape[0])
         first = F.slice(x, axes=(0,), starts=(0,), sizes=(n,), steps=(1,))
         largest.append(cast(F.max(first, axes=(0,), keepdim=True), dt.int32))
     return largest[0], largest[1]

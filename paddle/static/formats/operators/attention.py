@@ -6,6 +6,8 @@ import math
 from typing import Any
 
 import paddle
+from paddle.incubate.nn import functional as IF
+from paddle.incubate.nn.functional._levels import as_levels
 from paddle.nn import functional as F
 from paddle.nn.functional.flash_attention import flash_attn_unpadded as flash_attn_unpadded_of
 from paddle.static.formats.operators.table import Number, Tensors, dropout_mode, operator
@@ -133,10 +135,17 @@ def fused_gemm_epilogue(
 @operator("fused_bias_act")
 def fused_bias_act(
     x: Tensor, bias: Tensor | None = None, dequant_scales: Tensor | None = None, shift: Tensor | None = None,
-    smooth: Tensor | None = None, *, act_method: str = "gelu",
+    smooth: Tensor | None = None, *, act_method: str = "gelu", compute_dtype: str = "default",
+    quant_scale: float = -1.0, quant_round_type: int = 1, quant_max_bound: float = 127.0,
+    quant_min_bound: float = -127.0,
 ) -> Any:  # fmt: skip
-    if any(v is not None for v in (dequant_scales, shift, smooth)):
-        raise ValueError("[fused_bias_act] requires no quantised operands")
+    if act_method in ("gelu", "relu", "geglu", "swiglu"):
+        return IF.fused_bias_act(
+            x, bias, dequant_scales, shift, smooth, act_method, compute_dtype, quant_scale, quant_round_type,
+            quant_max_bound, quant_min_bound,
+        )  # fmt: skip
+    if any(v is not None for v in (dequant_scales, shift, smooth)) or quant_scale > 0:
+        raise ValueError(f"[fused_bias_act] requires nothing quantised around {act_method!r}")
     return _activated(x if bias is None else x + bias, act_method)
 
 
@@ -321,16 +330,20 @@ def flash_attn_unpadded(
 def fused_bias_residual_layernorm(
     x: Tensor, bias: Tensor | None = None, residual: Tensor | None = None, norm_weight: Tensor | None = None,
     norm_bias: Tensor | None = None, *, epsilon: float, residual_alpha: float = 1.0, begin_norm_axis: int = 1,
-    quant_scale: float = -1.0,
+    quant_scale: float = -1.0, quant_round_type: int = 0, quant_max_bound: float = 0.0, quant_min_bound: float = 0.0,
 ) -> Any:  # fmt: skip
-    if quant_scale > 0:
-        raise ValueError("[fused_bias_residual_layernorm] requires results that are not quantised")
     y = x if bias is None else x + bias
     y = y if residual is None else y + residual * residual_alpha
     shape = list(y.shape[begin_norm_axis:])
     weight, shift = (None if w is None else w.reshape(shape) for w in (norm_weight, norm_bias))
     rows = y.reshape([-1, math.prod(shape)])
-    out = y if weight is None and shift is None else F.layer_norm(y, shape, weight, shift, epsilon)
+    if weight is None and shift is None:
+        out = y
+    else:
+        out = F.layer_norm(y, shape, weight, shift, epsilon)
+        out = as_levels(
+            "fused_bias_residual_layernorm", out, quant_scale, quant_round_type, quant_max_bound, quant_min_bound
+        )
     return out, y, rows.mean(1), paddle.rsqrt(rows.var(1, unbiased=False) + epsilon)
 
 
@@ -338,15 +351,16 @@ def fused_bias_residual_layernorm(
 def fused_rms_norm_quant(
     x: Tensor, bias: Tensor | None = None, residual: Tensor | None = None, norm_weight: Tensor | None = None,
     norm_bias: Tensor | None = None, *, epsilon: float, begin_norm_axis: int, quant_scale: float = -1.0,
+    quant_round_type: int = 0, quant_max_bound: float = 0.0, quant_min_bound: float = 0.0,
 ) -> Any:  # fmt: skip
-    if quant_scale > 0:
-        raise ValueError("[fused_rms_norm_quant] requires results that are not quantised")
     y = x if bias is None else x + bias
     y = y if residual is None else y + residual
     shape = list(y.shape[begin_norm_axis:])
     weight = None if norm_weight is None else norm_weight.reshape(shape)
     out, scales = F.rms_norm(y, shape, weight, epsilon)
-    return out if norm_bias is None else out + norm_bias.reshape(shape), y, scales.flatten()
+    out = out if norm_bias is None else out + norm_bias.reshape(shape)
+    levels = as_levels("fused_rms_norm_quant", out, quant_scale, quant_round_type, quant_max_bound, quant_min_bound)
+    return levels, y, scales.flatten()
 
 
 @operator("fused_feedforward")
