@@ -12,7 +12,7 @@ from umiak.ops.promotion import cast
 from umiak.ops.quantisation import rounded_away
 from umiak.util.errors import op_error
 
-_BYTES, _LARGEST_FLOAT8 = (-128.0, 127.0), 448.0
+_LARGEST_FLOAT8 = 448.0
 
 
 def as_levels(op_name: str, y: Tensor, scale: float, round_type: int, max_bound: float, min_bound: float) -> Tensor:
@@ -38,7 +38,7 @@ def _dtype(op_name: str, most: float, least: float) -> dt.DType:
     """The bounds name the dtype, as in the reference: the largest float8_e4m3fn, or what int8 has."""
     if most == _LARGEST_FLOAT8:
         return dt.float8_e4m3fn
-    if not (_BYTES[0] <= least <= most <= _BYTES[1] and most > 0):
+    if not (-128.0 <= least <= most <= 127.0 and most > 0):
         required = "quant_max_bound up to 127, quant_min_bound from -128 (levels of int8), or 448 (float8_e4m3fn)"
         raise op_error(ValueError, op_name, required, (most, least))
     return dt.int8
