@@ -13,6 +13,7 @@ from paddle.framework.place import current_place, place_of
 from umiak.core.context import capture_of, current, no_grad_guard
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor, empty, unfilled
+from umiak.util.arguments import sizes_of
 from umiak.util.errors import op_error
 
 # Of the rank's values, in static mode: functions that have a new parameter filled by the startup program, and that
@@ -87,7 +88,7 @@ class Parameter(Tensor):
             raise op_error(
                 TypeError, "create_parameter", "a ParamAttr", type(attr).__name__, "Layers of paddle.static.nn take it."
             )
-        shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
+        shape = sizes_of("create_parameter", shape)
         converted = convert(dtype)
         place = current_place() if device is None else place_of(device)
         tracer = capture_of()

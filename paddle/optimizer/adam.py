@@ -12,6 +12,7 @@ from paddle.optimizer.loaded import power_of
 from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import Optimizer, Row, State
 from umiak import ops as F
+from umiak.core.context import capture_of
 from umiak.core.slot import ABSENT, GRAD, RATE, TARGET, VALUE
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import compare_lt, maximum, where
@@ -21,7 +22,10 @@ from umiak.util.errors import op_error
 _FOREVER = 10_000_000
 
 
-def _check_betas(op_name: str, beta1: float, beta2: float, epsilon: float) -> tuple[float, float, float]:
+def _check_betas(op_name: str, beta1: Any, beta2: Any, epsilon: Any) -> tuple[float, float, float]:
+    tracer = capture_of()
+    if tracer is not None and tracer.static and any(isinstance(v, Tensor) for v in (beta1, beta2, epsilon)):
+        raise op_error(TypeError, op_name, "numbers as beta1, beta2 and epsilon in static mode", "a variable")
     beta1, beta2, epsilon = (float(v.item() if hasattr(v, "item") else v) for v in (beta1, beta2, epsilon))
     if not (0 <= beta1 < 1 and 0 <= beta2 < 1):
         raise ValueError(f"[{op_name}] requires beta1 and beta2 in [0, 1), got {beta1} and {beta2}")

@@ -97,7 +97,7 @@ class Executor:
             scope: where parameters and states are; None: the global scope.
             return_numpy: return arrays; False: tensors.
             use_program_cache: accepted: what was compiled is kept in any case.
-            use_prune: leave out what the fetched values do not need, updates of parameters included.
+            use_prune: accepted: what neither a fetched value nor an update needs is not computed in any case.
 
         Returns:
             A list with a value for each of ``fetch_list``.
@@ -120,7 +120,7 @@ class Executor:
         fetched = _listed(fetch_list)
         scope = global_scope() if scope is None else scope
         with outside(), place_guard(self.place), no_grad_guard():
-            prepared = self._prepared(program, fetched, scope, use_prune)
+            prepared = self._prepared(program, fetched, scope)
             given = [self._fed(feed or {}, name, declared) for name, declared in prepared.run.feeds]
             for optimizer in program._tracer.optimizers:
                 count_in(optimizer, scope)
@@ -130,7 +130,7 @@ class Executor:
                 except Stale:
                     # The optimizer or a gradient is another one than when the program was prepared.
                     program._runs.clear()
-                    prepared = self._prepared(program, fetched, scope, use_prune)
+                    prepared = self._prepared(program, fetched, scope)
                     results = prepared.run.run(given)
             begin(program._tracer, scope)
             if return_numpy:
@@ -138,26 +138,26 @@ class Executor:
             give_own(results)
             return results
 
-    def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope, prune: bool) -> _Prepared:
+    def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope) -> _Prepared:
         tracer = program._tracer
         values = [_value_of(tracer, x) for x in fetched]
-        key = (*map(id, values), id(scope), scope._replaced, prune, self.place)
+        key = (*map(id, values), id(scope), scope._replaced, self.place)
         prepared = program._runs.get(key)
         if prepared is None or prepared.state != tracer.state:
-            prepared = self._prepare(program, values, scope, prune)
+            prepared = self._prepare(program, values, scope)
             program._runs[key] = prepared
             if len(program._runs) > MOST_RUNS:
                 del program._runs[next(iter(program._runs))]
         return prepared
 
     @staticmethod
-    def _prepare(program: Program, values: list[Value], scope: Scope, prune: bool) -> _Prepared:
+    def _prepare(program: Program, values: list[Value], scope: Scope) -> _Prepared:
         def held_by(x: Tensor, read: bool) -> Tensor:
             # What is written as a whole needs no value before: that is how the startup program makes them.
             return scope._place_of(x, make=not read, anew=not read) if managed(x) else x
 
         tracer = program._tracer
-        return _Prepared(tracer.state, Run(tracer, values, "program", not prune, held_by), (*values, scope))
+        return _Prepared(tracer.state, Run(tracer, values, "program", held_by=held_by), (*values, scope))
 
     def _fed(self, feed: Mapping[str, Any], name: str, declared: Any) -> Tensor:
         if name not in feed:

@@ -96,7 +96,8 @@ def device_guard(device: str | None = None) -> Iterator[None]:
     Tensors that are made out of nothing are made there; other calls run where their operands are.
 
     Args:
-        device: ``"cpu"``, ``"gpu"``, ``"xpu"`` or the type of another device, with a number after a colon if need be;
+        device: ``"cpu"``, ``"gpu"``, ``"xpu"`` or the type of another device, with a number after a colon if need be
+            (``"cpu"`` has none);
             None or an empty string changes nothing.
 
     Yields:
@@ -113,7 +114,7 @@ def device_guard(device: str | None = None) -> Iterator[None]:
     """
     known = [*available_types(), *(t for t in _TYPES if t not in available_types())]
     kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if device and (kind not in known or (colon and not number.isdigit())):
+    if device and (kind not in known or (colon and (kind == "cpu" or not number.isdigit()))):
         raise op_error(ValueError, "device_guard", f"a device of {known}, or None", repr(device))
     if not device:
         yield

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from paddle._public import public
+from paddle.framework.place import current_place
 from umiak.core.array import from_numpy, host_values
 from umiak.core.context import current, no_grad_guard
 from umiak.core.inplace import assign
@@ -23,8 +24,15 @@ _CURRENT = "static.scope"  # of the rank's values
 class Held:
     """The value of one variable in a scope."""
 
-    def __init__(self, tensor: Tensor) -> None:
-        self._tensor = tensor
+    def __init__(self, scope: Scope, name: str) -> None:
+        self._scope, self._name = scope, name
+
+    @property
+    def _tensor(self) -> Tensor:
+        found = self._scope._held.get(self._name)
+        if found is None:
+            raise op_error(RuntimeError, "Scope", f"a value for {self._name!r}", "none", "Write one by set(array).")
+        return found
 
     def get_tensor(self) -> Held:
         """The value itself: ``numpy.array(...)`` copies it."""
@@ -32,7 +40,7 @@ class Held:
 
     def name(self) -> str:
         """Return the name of the variable."""
-        return self._tensor.name
+        return self._name
 
     def shape(self) -> list[int]:
         """Return the sizes."""
@@ -42,13 +50,19 @@ class Held:
         """Write an array.
 
         Args:
-            value: an array of the variable's shape; its dtype is converted.
+            value: an array of the variable's shape; its dtype is converted. A variable without a value takes both.
             place: accepted; the value stays where it is.
 
         Raises:
             ValueError: another shape.
         """
         array = np.asarray(value)
+        if self._name not in self._scope._held:
+            with outside():
+                made = from_numpy(array, current_place())
+            made.name, made.persistable = self._name, True
+            self._scope._held[self._name] = made
+            return
         if list(array.shape) != self.shape():
             raise op_error(
                 ValueError, "set", f"an array of shape {self.shape()} for {self.name()!r}", list(array.shape)
@@ -82,6 +96,7 @@ class Scope:
 
     def __init__(self) -> None:
         self._held: dict[str, Tensor] = {}
+        self._named: set[str] = set()  # that may have no values yet
         self._replaced = 0  # how often the tensor of a name gave way: what was prepared before may write to another
         # Steps done here by optimizers that count those of another scope now, by their states.
         self._steps: WeakKeyDictionary[Any, dict[Any, int]] = WeakKeyDictionary()
@@ -95,8 +110,19 @@ class Scope:
         Returns:
             The value, whose ``get_tensor()`` NumPy reads and whose ``set(array)`` writes; None where there is none.
         """
-        tensor = self._held.get(name)
-        return None if tensor is None else Held(tensor)
+        return Held(self, name) if name in self._held or name in self._named else None
+
+    def var(self, name: str) -> Held:
+        """Return what is held under a name, which is made if there is nothing.
+
+        Args:
+            name: of a variable.
+
+        Returns:
+            What :meth:`find_var` gives; a new variable has no value until ``set(array)``.
+        """
+        self._named.add(name)
+        return Held(self, name)
 
     def local_var_names(self) -> list[str]:
         """Return the names of what is held."""

@@ -17,6 +17,7 @@ from umiak.core.tensor import Tensor, empty
 from umiak.ir import sym
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
+from umiak.util.arguments import sizes_of
 from umiak.util.errors import op_error
 
 create_parameter = also(parameter.create_parameter, "create_parameter", "paddle.static")
@@ -88,6 +89,8 @@ def create_global_var(
 
     Raises:
         RuntimeError: dynamic mode.
+        TypeError: sizes that are no ints.
+        ValueError: a negative size.
 
     Example:
         >>> import paddle
@@ -104,7 +107,7 @@ def create_global_var(
         >>> paddle.disable_static()
     """
     tracer_of("create_global_var")
-    made = empty(tuple(int(n) for n in shape), convert(dtype), current_place())
+    made = empty(sizes_of("create_global_var", shape), convert(dtype), current_place())
     made.name = name or unique_name.generate("global_var")
     made.stop_gradient = True
 

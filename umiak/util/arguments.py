@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from operator import index
 from typing import Any
 
 from umiak.util.errors import OperandError, op_error
@@ -39,3 +40,19 @@ def file_name(op: str, required: str, path: Any) -> str:
         return os.fsdecode(path)
     except TypeError:
         raise op_error(OperandError, op, required, type(path).__name__) from None
+
+
+def sizes_of(op: str, shape: Any) -> tuple[int, ...]:
+    """The sizes of a tensor that is to be made: ints of at least 0, or one int.
+
+    Raises:
+        TypeError: something else.
+        ValueError: a negative size.
+    """
+    try:
+        sizes = tuple(map(index, shape if hasattr(shape, "__iter__") and not isinstance(shape, str) else (shape,)))
+    except TypeError:
+        raise op_error(TypeError, op, "a shape of ints", repr(shape)) from None
+    if any(n < 0 for n in sizes):
+        raise op_error(ValueError, op, "a shape of sizes that are known", list(sizes))
+    return sizes
