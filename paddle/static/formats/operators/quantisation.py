@@ -11,7 +11,7 @@ from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
 
 # Scales up to the first are those of nothing but zeros: the reference adds the second to them.
-_NOTHING, _LEAST = 1e-30, 1e-6
+_NO_SCALE, _LEAST = 1e-30, 1e-6
 
 
 def _most(bits: int) -> float:
@@ -73,7 +73,7 @@ def _quantised(x: Tensor, scale: Tensor, bits: int, round_type: int) -> Tensor:
     """Levels of x. Of two that are as near, ``round_type`` 0 takes the even one, 1 the one away from zero."""
     most = _most(bits)
     # In the order in which the reference multiplies, and its steps where the largest magnitude is 0.
-    step = paddle.where(scale <= _NOTHING, 1.0 / (scale + _LEAST), 1.0 / scale) * most
+    step = paddle.where(scale <= _NO_SCALE, 1.0 / (scale + _LEAST), 1.0 / scale) * most
     if round_type == 0:
         return paddle.clip(paddle.round(step * x), -most - 1, most)
     y = step * paddle.clip(x, -scale, scale)
