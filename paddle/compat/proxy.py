@@ -1,9 +1,9 @@
 """This package under the name ``torch``: ``import torch.nn`` gives ``paddle.nn`` with the layers of ``paddle.compat``.
 
-A finder in front of ``sys.meta_path`` makes modules that look names up here. Some modules may get PyTorch itself, those
-that are blocked or not in the scope. ``sys.modules`` has one place for a name, so it holds what most get, and imports by
-the others exchange it while they run: ``builtins.__import__`` asks who imports, the module whose code runs the import, or
-one that contains it. (``importlib.import_module`` does not ask: what is loaded is what it gives.)
+A finder in front of ``sys.meta_path`` makes modules that look names up here. Some may get PyTorch itself: modules that
+are blocked or not in the scope. ``sys.modules`` has one place for a name, so it holds what most get, and imports of
+the others exchange it while they run: ``builtins.__import__`` asks who imports, the module whose code does or one that
+contains it. (``importlib.import_module`` does not ask: what is loaded is what it gives.)
 """
 
 from __future__ import annotations

@@ -450,7 +450,7 @@ def test_a_scope_holds_for_what_is_in_it(modules):
 @pytest.mark.parametrize("first", ["mod_a", "mod_b"])
 @pytest.mark.parametrize("kind", ["scope", "blocked"])
 def test_each_module_gets_its_own_whoever_was_first(modules, monkeypatch, installed, first, kind):
-    """Of two modules one gets this package, now and in later imports, the other PyTorch, or none where there is none."""
+    """Of two modules one gets this package, now and in later imports, the other PyTorch, or nothing without it."""
     loaded = {name: sys.modules[name] for name in list(sys.modules) if name.partition(".")[0] == "torch"}
     for name in loaded:
         monkeypatch.delitem(sys.modules, name)
@@ -478,7 +478,7 @@ def test_each_module_gets_its_own_whoever_was_first(modules, monkeypatch, instal
             else:
                 assert others() is (torch if installed else None)
     assert sys.modules.get("torch") is (torch if installed else None)
-    a.torch.linalg  # what a module that was served looks up later is not in the table
+    assert a.torch.linalg.norm is paddle.linalg.norm  # looked up later, it does not take PyTorch's place
     assert not isinstance(sys.modules.get("torch.linalg"), type(a.torch))
 
 
