@@ -368,6 +368,20 @@ class CRNN(nn.Layer):
         return scores, scores.argmax(-1)
 
 
+@case("channels last", Input([None, 8, 10, 3]))
+class ChannelsLast(nn.Layer):
+    def __init__(self) -> None:
+        super().__init__()
+        last = {"data_format": "NHWC"}
+        self.first = nn.Sequential(nn.Conv2D(3, 8, 3, padding=1, bias_attr=False, **last), nn.BatchNorm2D(8, **last))
+        self.norm = nn.BatchNorm2D(8, **last)
+        self.second = nn.Sequential(nn.Conv2D(8, 4, 1, **last), nn.ReLU(), nn.BatchNorm2D(4, **last))
+
+    def forward(self, x):
+        y = F.relu(self.first(x))
+        return self.second(F.avg_pool2d(y + self.norm(y), 2, 2, data_format="NHWC"))
+
+
 @case("transformer encoder", Input([None, 6, 8]))
 def encoder():
     return nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16), 2)

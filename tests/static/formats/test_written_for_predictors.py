@@ -219,6 +219,24 @@ def test_layer_norm_over_several_axes_is_one_over_their_product(tmp_path):
     assert o.results[0].type.shape == (-1, 4, 6) and o.plain("begin_norm_axis") == 2
 
 
+@pytest.mark.parametrize("rank", [3, 4, 5])
+@pytest.mark.parametrize("convolved", [False, True])
+def test_channels_that_a_batch_norm_sees_are_the_second_axis(rank, convolved, tmp_path):
+    """With channels last a batch norm is between transposes; beside those around a convolution none is written."""
+    nn, layout = paddle.nn, {3: "NLC", 4: "NHWC", 5: "NDHWC"}[rank]
+    conv = getattr(nn, f"Conv{rank - 2}D")(2, 3, 1, data_format=layout, bias_attr=False) if convolved else F.relu
+    norm = getattr(nn, f"BatchNorm{rank - 2}D")(3 if convolved else 2, data_format=layout)
+    norm.eval()
+    module = saved(lambda x: paddle.tanh(norm(conv(x))), tmp_path, [None, *[3] * (rank - 2), 2])
+    (o,) = (o for o in module.block.walk() if o.name == "pd_op.batch_norm_")
+    assert o.attributes["data_format"].data == "NCHW"
+    before = {"transpose", "squeeze", "conv2d", "conv3d"} if convolved else {"transpose"}
+    assert operand(module, "batch_norm_") in before
+    if convolved and rank > 3:
+        assert operand(module, "batch_norm_") != "transpose"
+    assert operand(module, "tanh") == "transpose"
+
+
 def test_masks_on_diagonals_are_numbers(tmp_path):
     module = saved(lambda x: paddle.diag(x, 1, padding_value=2.0), tmp_path, [3])
     types = [o.results[0].type.dtype for o in module.block.operations if o.name == "pd_op.diag_embed"]

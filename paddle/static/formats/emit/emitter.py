@@ -466,9 +466,13 @@ class Emitter:
         """``x`` with its dims in another order."""
         if list(perm) == list(range(len(perm))):
             return x
+        if (found := self._known.get(("transpose", x.number, *perm))) is not None:
+            return found
         kind = typed(x)
         shape = tuple(kind.shape[p] for p in perm)
-        return self.one("transpose", [x], kind._replace(shape=shape), perm=array(i32, perm))
+        made = self.one("transpose", [x], kind._replace(shape=shape), perm=array(i32, perm))
+        self._known[("transpose", made.number, *(list(perm).index(i) for i in range(len(perm))))] = x  # back again
+        return made
 
     def expand(self, x: Result, shape: Sequence[Any]) -> Result:
         """``x`` repeated to a shape, whose sizes may be symbols."""

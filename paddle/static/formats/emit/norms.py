@@ -57,7 +57,10 @@ def layer_norm(e: Emitter, o: ir.Operation) -> Result | None:
         first = e.reshape(first, (*shape[:axis], prod(shape[axis:])))
         wide = typed(first)
     rows = TensorType("float64" if kind.dtype == "float64" else "float32", (_product(kind.shape[:axis]),))
-    operands = [first, _flat(e, weight), _flat(e, bias)]
+    scale, shift = _flat(e, weight), _flat(e, bias)
+    if scale is not None and shift is None:  # oneDNN's kernel leaves out a weight that is alone
+        shift = e.full(typed(scale).shape, 0.0, typed(scale).dtype)
+    operands = [first, scale, shift]
     given = {"epsilon": f32(o.params[0]), "begin_norm_axis": i32(axis)}
     y = e.call("layer_norm", operands, [wide, rows, rows], **given)[0]
     return e.reshape(y, shape) if several else y
@@ -66,20 +69,23 @@ def layer_norm(e: Emitter, o: ir.Operation) -> Result | None:
 @emits(F.BatchNormInfer)
 def batch_norm_infer(e: Emitter, o: ir.Operation) -> Result | None:
     x, mean, var, weight, bias = o.operands
-    kind = e.type(o)
-    rank, axis = len(kind.shape), o.op.axis
-    layout = "NCHW" if axis == 1 else "NHWC" if axis == rank - 1 else None
-    if layout is None or not 2 <= rank <= 5 or not fixed(o.params):
+    rank, axis = len(e.type(o).shape), o.op.axis
+    if axis not in (1, rank - 1) or not 2 <= rank <= 5 or not fixed(o.params):
         return None
+    # Of what oneDNN has made, its kernel takes the second axis for channels, whatever the layout is.
+    forth, back = ([0, rank - 1, *range(1, rank - 1)], [0, *range(2, rank), 1]) if axis != 1 else ([], [])
+    first = e.transpose(e.of(x), forth) if forth else e.of(x)
     moments = [e.of(mean), e.of(var)]
     own = typed(moments[0])
     scale = e.full(own.shape, 1.0, own.dtype) if weight is None else e.of(weight)
     shift = e.full(own.shape, 0.0, own.dtype) if bias is None else e.of(bias)
-    return e.call(
-        "batch_norm_", [e.of(x), *moments, scale, shift], [kind, own, own, own, own, _RESERVED], is_test=flag(True),
-        momentum=f32(0.9), epsilon=f32(o.params[0]), data_format=text(layout), use_global_stats=flag(True),
+    types = [typed(first), own, own, own, own, _RESERVED]
+    y = e.call(
+        "batch_norm_", [first, *moments, scale, shift], types, is_test=flag(True), momentum=f32(0.9),
+        epsilon=f32(o.params[0]), data_format=text("NCHW"), use_global_stats=flag(True),
         trainable_statistics=flag(False),
     )[0]  # fmt: skip
+    return e.transpose(y, back) if back else y
 
 
 @emits(F.GroupNorm)
