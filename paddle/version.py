@@ -15,7 +15,7 @@ with_pip_tensorrt = "OFF"
 cinn_version = "False"
 cuda_version = "False"
 cudnn_version = "False"
-hip_version = "None"
+hip: str | None = None  # of ROCm, a value in the reference framework, too
 nccl_version = "0"
 xpu_xccl_version = "False"
 xpu_xre_version = "False"
@@ -82,20 +82,6 @@ def cinn() -> str:
         'False'
     """
     return cinn_version
-
-
-def hip() -> str:
-    """ROCm version that this was built with: ``"None"`` for none.
-
-    Returns:
-        A str.
-
-    Example:
-        >>> import paddle
-        >>> paddle.version.hip()
-        'None'
-    """
-    return hip_version
 
 
 def tensorrt() -> str:
@@ -257,7 +243,7 @@ def show() -> None:
     print("rc:", rc)
     print("cuda:", cuda_version)
     print("cudnn:", cudnn_version)
-    print("hip:", hip_version)
+    print("hip:", hip)
     print("nccl:", nccl_version)
     print("xpu_xre:", xpu_xre_version)
     print("xpu_xccl:", xpu_xccl_version)

@@ -68,7 +68,7 @@ def get_default_device() -> Device:
         >>> paddle.get_default_device()
         'cpu'
     """
-    return Device(get_device().replace("gpu", "cuda"))
+    return Device(str(get_device()).replace("gpu", "cuda"))
 
 
 @public("paddle paddle.device")

@@ -44,14 +44,14 @@ def set_device(device: Any) -> Place:
 
 
 @public("paddle paddle.device")
-def get_device(input: Tensor | None = None) -> str:
-    """Name of the current device, or of that of a tensor.
+def get_device(input: Tensor | None = None) -> str | int:
+    """Name of the current device, or the number of that of a tensor.
 
     Args:
         input: a tensor; None: the current device.
 
     Returns:
-        A str: ``"cpu"``, ``"gpu:0"``.
+        A str: ``"cpu"``, ``"gpu:0"``. Of a tensor an int, -1 on the host.
 
     Raises:
         AttributeError: a value that is not a tensor.
@@ -60,8 +60,12 @@ def get_device(input: Tensor | None = None) -> str:
         >>> import paddle
         >>> paddle.get_device()
         'cpu'
+        >>> paddle.get_device(paddle.ones([1]))
+        -1
     """
-    place = current_place() if input is None else input.place
+    if input is not None:
+        return -1 if input.place.device_type == "cpu" else input.place.device_id
+    place = current_place()
     return "cpu" if place.device_type == "cpu" else f"{place.device_type}:{place.device_id}"
 
 

@@ -169,8 +169,9 @@ def place_of(device: Any, op: str = "device") -> Place:
         return device
     if isinstance(device, str):
         match = _DEVICE.fullmatch(device)
-        if match and match[1] in {*DEVICE_TYPES, *available_types()}:
-            kind = DEVICE_TYPES.get(match[1], match[1])
+        name = "" if match is None else match[1] if match[1] in available_types() else match[1].lower()
+        if match and name in {*DEVICE_TYPES, *available_types()}:
+            kind = DEVICE_TYPES.get(name, name)
             return require(kind, int(match[2]) if match[2] else first_of(kind), op)
         raise op_error(ValueError, op, "a device like 'cpu', 'gpu' or 'gpu:0'", repr(device))
     inner = getattr(device, "place", None)

@@ -28,11 +28,17 @@ def test_current_device():
     device.set_device("null:1")
     assert device.get_device() == "null:1"
     x = paddle.ones([2])
-    assert device.get_device(x) == "null:1"
+    assert device.get_device(x) == 1
     assert repr(x.place) == "Place(null:1)"
     device.set_device("cpu")
-    assert device.get_device(x) == "null:1"
-    assert device.get_device(paddle.ones([2])) == "cpu"
+    assert device.get_device(x) == 1
+    assert device.get_device(paddle.ones([2])) == -1
+
+
+@pytest.mark.parametrize("name", ["CPU", "Cpu:0", "NULL:1"])
+def test_names_of_devices_may_have_capitals(name):
+    assert device.set_device(name) == device.set_device(name.lower())
+    assert paddle.ones([1]).to(name).place == paddle.framework.current_place()
 
 
 @pytest.mark.parametrize("guard", [device.device, device.device_guard])
