@@ -354,11 +354,44 @@ class TensorArray:
             out.data = self.data[i]
         return out
 
-    def __setitem__(self, i: Any, x: Tensor) -> None:
-        self.write(x, i, "an index of a list", appends=False)
+    def __setitem__(self, i: Any, x: Any) -> None:
+        if isinstance(i, slice):
+            self._set_slice(i, x)
+        else:
+            self.write(x, i, "an index of a list", appends=False)
 
     def __delitem__(self, i: Any) -> None:
-        self.pop(i)
+        if isinstance(i, slice):
+            self._set_slice(i, ())
+        else:
+            self.pop(i)
+
+    def _set_slice(self, at: slice, those: Any) -> None:
+        """Have other items in the place of a slice."""
+        op = "a slice of a list"
+        if at.step not in (None, 1):
+            raise op_error(ValueError, op, "steps of 1 where data decide the length", at.step)
+        if self.data is None:
+            if any(type(n) is Sym for n in (at.start, at.stop)) and self.items:
+                self.be_stacked(self._like())
+            if isinstance(those, TensorArray):
+                if those.data is not None:
+                    self.be_stacked(Meta(tuple(those.data.shape[1:]), those.data.dtype))
+                those = those.items
+        if self.data is None:
+            items = [self._as_item(x) for x in those]
+            for x in items:
+                self._check(x, op)
+            self.items[at] = items
+            return
+        n = self.length()
+        start = 0 if at.start is None else _clamped(integer(at.start, op, "i"), n)
+        stop = n if at.stop is None else dim.maximum(start, _clamped(integer(at.stop, op, "i"), n))
+        head, tail = self.copy(), self.copy()
+        head.data = _part(self.data, 0, start)
+        tail.data = _part(self.data, stop, n - stop)
+        head.extend(those)
+        self.data = head.data if stop is n else F.concat([head.data, tail.data], axis=0)
 
     def __add__(self, other: Any) -> TensorArray:
         if not isinstance(other, (list, TensorArray)):
@@ -366,6 +399,16 @@ class TensorArray:
         out = self.copy()
         out.extend(other)
         return out
+
+    def __mul__(self, count: Any) -> TensorArray:
+        if type(count) is not int:
+            return NotImplemented
+        out = self[:0] if count < 1 else self.copy()
+        for _ in builtins.range(count - 1):
+            out.extend(self)
+        return out
+
+    __rmul__ = __mul__
 
     def __radd__(self, other: Any) -> TensorArray:
         if not isinstance(other, list):
@@ -413,6 +456,13 @@ class TensorArray:
 
     def __repr__(self) -> str:
         return f"TensorArray({self.items if self.data is None else self.data!r})"
+
+
+def _clamped(i: Any, n: Any) -> Any:
+    """A bound of a slice, which may be counted from the end, from 0 to ``n``."""
+    if i is n:
+        return n
+    return dim.minimum(dim.maximum(dim.where(i < 0, i + n, i), 0), n)
 
 
 def separate(data: Tensor) -> list[Tensor]:

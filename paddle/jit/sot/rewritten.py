@@ -16,7 +16,7 @@ from paddle.jit.sot.models.table import model
 from paddle.jit.sot.trace import MUTABLE, Trace, Unset, snapshot
 from paddle.jit.sot.translation import is_library
 from paddle.jit.source import places, runtime
-from paddle.jit.source.builtins_ import TABLE, is_stacked, replaces
+from paddle.jit.source.builtins_ import OF_LISTS, TABLE, is_stacked, replaces
 from paddle.jit.source.convert import HELPERS, is_converted_code
 from paddle.jit.source.progress import COMPOSED, progress_of
 from paddle.jit.source.values import Conditional, Optional, holds, is_unknown
@@ -412,7 +412,7 @@ def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -
 
 for _original in (
     print, int, float, bool, len, range, enumerate, zip, reversed, sum, isinstance, type, list, sorted, getattr,
-    hasattr,
+    hasattr, *OF_LISTS,
 ):  # fmt: skip
     _as_builtin(_original, TABLE[id(_original)])
 

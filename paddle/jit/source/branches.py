@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from paddle.jit.source import facts
 from paddle.jit.source.errors import ConversionError, place_of
-from paddle.jit.source.growing import Grows, grow, may_grow, within
+from paddle.jit.source.growing import Grows, closed, grow, grows_by_name, may_grow, opened, within
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
@@ -134,7 +134,7 @@ def _branch(
                 before.restore()
             kind, value = parts(x)
             with facts.assumed(pred, holds_there):
-                value = settled_none(value)
+                value = opened(settled_none(value))
             ways.append(_Way(kind, value, held, raised.error, sure))
             leaves = [kind, *leaves_of(value)]
             for p, new in zip(places, held, strict=True):
@@ -157,7 +157,7 @@ def _branch(
             elif isinstance(place, Contents):
                 new = _mapped(new, lambda v: join.filled(v, results))
             else:
-                new = join.filled(new, results)
+                new = closed(join.filled(new, results))
             if not same(place, old, new):
                 place.set(new)
     if ways[0].raises and ways[1].raises:
@@ -165,7 +165,7 @@ def _branch(
     for way, holds_there in zip(ways, (False, True), strict=True):
         if way.raises:
             require_sizes(join.condition, holds_there, way.raises)
-    return left(join.filled(kind, results), join.filled(value, results))
+    return left(join.filled(kind, results), closed(join.filled(value, results)))
 
 
 _UNCHANGED = object()
@@ -178,7 +178,7 @@ def _leaves_in(place: Place, value: Any) -> list[Any]:
     if isinstance(place, Position) or type(value) is set:
         return []
     if not isinstance(place, Contents):
-        return leaves_of(value)
+        return leaves_of(opened(value))
     items = value if type(value) is list else value.values()
     # Weights in lists are left alone; what the function has computed may have been written to.
     return [x for item in items for x in leaves_of(item) if isinstance(x, SymTensor)]
@@ -213,7 +213,7 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
             elif isinstance(p, Contents):
                 out.append(_mapped(new, lambda v: join.alone(v, first)))
             else:
-                out.append(join.alone(new, first))
+                out.append(join.alone(opened(new), first))
         return out
     out = [join.leaf(a.kind, b.kind), _returned(join, a, b, what)]
     for i, (p, old, x, y) in enumerate(zip(places, before, a.held, b.held, strict=True)):
@@ -224,7 +224,9 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
         elif isinstance(p, Contents):
             out.append(_contents(join, p, a.sure.get(i, x), b.sure.get(i, y)))
         else:
-            out.append(join.name(p.name, a.sure.get(i, x), b.sure.get(i, y)))
+            if (grows := grows_by_name(places, old, x, y)) is not None:
+                raise grows
+            out.append(join.name(p.name, opened(a.sure.get(i, x)), opened(b.sure.get(i, y))))
     return out
 
 

@@ -108,6 +108,29 @@ def _list(*args: Any) -> Any:
     return x.copy() if type(x) is TensorArray else list(*args)
 
 
+def copied(x: Any) -> Any:
+    """A list of what there is in ``x``, which may be a list whose length data decide."""
+    x = array_of(x)
+    return x.copy() if type(x) is TensorArray else list(world().iterate(x))
+
+
+def _of_list(f: Any) -> Callable[..., Any]:
+    """A method of lists that is called by the class, as in ``list.append(b, x)``."""
+
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        x = array_of(x)
+        return getattr(x, f.__name__)(*args, **kwargs) if type(x) is TensorArray else f(x, *args, **kwargs)
+
+    return call
+
+
+_METHODS = (
+    list.append, list.extend, list.insert, list.pop, list.clear, list.copy, list.reverse, list.remove, list.index,
+    list.count, list.sort,
+)  # fmt: skip
+OF_LISTS = {f: _of_list(f) for f in _METHODS}
+
+
 def _sorted(x: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
     x = array_of(x)
     if type(x) is not TensorArray:
@@ -375,6 +398,8 @@ def replaces(f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> bool
         return len(args) == 1 and (is_unknown(args[0]) or isinstance(array_of(args[0]), (Traced, TensorArray)))
     if f in (isinstance, type):
         return type(args[0]) is TensorArray
+    if f in OF_LISTS:
+        return type(array_of(args[0])) is TensorArray
     if f in (max, min, all, any, list, sorted) and len(args) == 1 and is_stacked(args[0]):
         return True
     if f is sum:
@@ -394,6 +419,7 @@ TABLE: dict[int, Callable[..., Any]] = {
     id(range): range_, id(enumerate): enumerate_, id(zip): zip_, id(reversed): reversed_,
     id(min): _extreme(min, _smaller, sym.minimum), id(max): _extreme(max, _larger, sym.maximum),
     id(all): _all, id(any): _any, id(sum): _sum, id(isinstance): _isinstance, id(type): _type,
+    **{id(f): of_list for f, of_list in OF_LISTS.items()},
     id(list): _list, id(sorted): _sorted, id(getattr): _getattr, id(hasattr): _hasattr,
     **{id(f): _of_lists(f) for f in (
         heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace, heapq.heappushpop, bisect.bisect_left,

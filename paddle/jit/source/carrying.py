@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from paddle.jit.source.errors import ConversionError
-from paddle.jit.source.growing import Grows, grow, may_grow, within
+from paddle.jit.source.growing import Grows, closed, grow, grows_by_name, may_grow, opened, within
 from paddle.jit.source.join import described, dtype_for, equal, meta_of, of_none, rank, rank_of
 from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
 from paddle.jit.source.places import Contents, More, Position, Snapshot, places_of, same
@@ -297,6 +297,8 @@ class _Loop:
                     f"[to_static] requires {slot.name!r} to hold items of the same number, structure, shape and dtype "
                     f"after every iteration of the loop on a tensor at {self.where}, got {slot.unusable}"
                 ) from None
+            if slot.unusable is not None and (grows := grows_by_name(self.places, self.before.values[i], new)):
+                self._grow(grows)
             raise
 
     def _items_taken(self, i: int, slot: _Slot, given: list[Any], new: Any) -> list[Any]:
@@ -346,7 +348,8 @@ class _Loop:
 def _carried(held: Any) -> tuple[Any, Any, Any]:
     """Flags that say that there is a value, and that it is None, and the value otherwise."""
     defined, value = (held.defined, held.value) if type(held) is Conditional else (True, held)
-    return (defined, *of_none(value))
+    is_none, value = of_none(value)
+    return defined, is_none, opened(value)
 
 
 def _or_none(name: str, is_none: Any, value: Any, where: str) -> Any:
@@ -373,5 +376,5 @@ def _held(carried: Any, place: Any, where: str) -> Any:
     if isinstance(place, Contents):
         return carried
     defined, is_none, value = carried
-    value = _or_none(place.name, is_none, value, where)
+    value = closed(_or_none(place.name, is_none, value, where))
     return value if defined is True else Conditional(place.name, value, defined, where)

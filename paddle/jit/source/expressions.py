@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from paddle.jit.source import build
@@ -76,6 +77,22 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         of_items = isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple))
         return self.helper("read", node, node) if of_items and ITEMS in self.reads else node
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        """``[*b, x]`` as a copy of ``b`` and ``[x]``, since data may decide the length of ``b``."""
+        names = [x.value for x in node.elts if isinstance(x, ast.Starred) and isinstance(x.value, ast.Name)]
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(x.id in self.reads for x in names):
+            return node
+        parts: list[ast.expr] = []
+        for x in node.elts:
+            if isinstance(x, ast.Starred):
+                parts.append(self.helper("copied", x, x.value))
+            elif parts and isinstance(parts[-1], ast.List):
+                parts[-1].elts.append(x)
+            else:
+                parts.append(build.at(ast.List([x], ast.Load()), x))
+        return functools.reduce(lambda a, b: build.at(ast.BinOp(a, ast.Add(), b), node), parts)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not (node.args or node.keywords):

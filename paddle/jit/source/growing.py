@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 from paddle.jit.source.errors import ConversionError
 from paddle.jit.source.join import described, dtype_for, rank
 from paddle.jit.source.places import Contents, Place
-from paddle.jit.source.values import Moved, is_moved
+from paddle.jit.source.values import Conditional, Moved, Optional, is_moved
 from paddle.jit.source.world import world
 from paddle.tensor._tensor_array import TensorArray
 from umiak.core.tensor import Tensor
@@ -26,6 +26,40 @@ class Grows(Exception):
     def __init__(self, place: Contents, items: Sequence[Any]) -> None:
         super().__init__()
         self.place, self.items = place, list(items)
+
+
+class Held(NamedTuple):
+    """An array that a name holds, as a structure of tensors, of which branches and loops make others."""
+
+    data: Tensor
+
+
+def opened(x: Any) -> Any:
+    """A value of a name, with a list whose length data decide as a structure."""
+    return Held(x.data) if type(x) is TensorArray and x.data is not None else x
+
+
+def closed(x: Any) -> Any:
+    """What :func:`opened` has taken apart, of other tensors."""
+    if type(x) in (Conditional, Optional):
+        x.value = closed(x.value)
+    if type(x) is not Held:
+        return x
+    array = TensorArray(x.data.dtype)
+    array.shares = True
+    array.data = x.data
+    return array
+
+
+def grows_by_name(places: Sequence[Place], before: Any, *after: Any) -> Grows | None:
+    """Return that a list grows which a name has held, and that it holds another one of instead."""
+    lists = [x for x in after if type(x) is list]
+    if type(before) is not list or not lists or all(len(x) == len(before) for x in lists):
+        return None
+    for place in places:
+        if isinstance(place, Contents) and place.container is before:
+            return Grows(place, [x for those in lists for x in those]) if may_grow(place, *lists) else None
+    return None
 
 
 def may_grow(place: Place, *states: Any) -> bool:

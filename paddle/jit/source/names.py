@@ -161,7 +161,9 @@ def _gives_none(node: ast.expr) -> bool:
 
 def aliases(names: Iterable[str], nodes: Iterable[ast.AST]) -> set[str]:
     """The names that assignments of the text make others of what one of ``names`` holds."""
-    pairs = [({*bound_by(n.targets)}, {*_given_on(n.value)}) for n in nodes if isinstance(n, ast.Assign)]
+    assigned = [n for n in nodes if isinstance(n, ast.Assign)]
+    pairs = [({*bound_by(n.targets)}, {*_given_on(n.value)}) for n in assigned]
+    pairs += [({*bound_by(n.targets[:1])}, {*bound_by(n.targets[1:])}) for n in assigned]  # a = b = [...]
     known, out = set(names), set[str]()
     while True:
         more = set().union(*(x | y for x, y in pairs if x and y and not known.isdisjoint(x | y)))

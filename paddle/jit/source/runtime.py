@@ -1,6 +1,7 @@
 """The helpers that rewritten code calls, by the names that they have there, as ``jst``."""
 
 from paddle.jit.source.branches import choose, if_, then
+from paddle.jit.source.builtins_ import copied
 from paddle.jit.source.callees import call
 from paddle.jit.source.convert import HELPERS
 from paddle.jit.source.handing_on import called
@@ -22,6 +23,7 @@ vars(HELPERS).update(
     choose=choose,
     collect=collect,
     compare=compare,
+    copied=copied,
     decided=decided,
     flag_of=flag_of,
     flagged=flagged,

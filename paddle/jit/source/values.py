@@ -4,6 +4,7 @@ and values of which no tensor can be made."""
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -91,13 +92,23 @@ class Unusable(Late):
     def __init__(self, name: str, reason: str, where: str) -> None:
         self.name, self.reason, self.where = name, reason, where
 
+    @property
+    def advice(self) -> str:
+        """What to write where structures differ."""
+        if not re.search(r"\((\*|$)|\{|\(\)|OrderedDict", self.reason):
+            return ""
+        return (
+            ". Make it of one kind on all ways, a list or a tuple, with the same items or keys in one order; a list "
+            "may grow, by append, extend or +"
+        )
+
     def read(self) -> Any:
         """Refuse."""
         here = place_of()
         read = "" if here == self.where else f" and {here} reads"
         raise ConversionError(
             f"[to_static] requires {self.name} to have one structure, shape and dtype on all ways of the statement on "
-            f"a tensor that {self.where} has{read}, got {self.reason}"
+            f"a tensor that {self.where} has{read}, got {self.reason}{self.advice}"
         )
 
 

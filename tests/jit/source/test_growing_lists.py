@@ -3,6 +3,8 @@ with their gradients, and in models that are saved."""
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -116,7 +118,54 @@ def array(x, n):
     return paddle.stack(a)
 
 
-FUNCTIONS = [rows, slices, last, popped, chosen, gone_over, nested, held, array]
+def by_class(x, n):
+    outs = [x[0]]
+    for i in range(n):
+        list.append(outs, paddle.tanh(x[1]) * i)
+        list.extend(outs, (outs[-1] + 1.0, x[0]))
+        operator.setitem(outs, 0, outs[0] * 0.5)
+        list.pop(outs)
+    return paddle.stack(outs)
+
+
+def by_slices(x, n):
+    outs = [x[0], x[1]]
+    for i in range(n):
+        outs[len(outs) :] = [outs[-1] * 0.5, x[2] + i]
+        outs[:1] = (outs[0] + 1.0,)
+        outs[1:-1] = outs[1:-1]
+        del outs[-1:]
+        outs[-9:0] = [x[0]]
+    return paddle.stack(outs), outs[-1]
+
+
+def by_sums(x, n):
+    """A name has another list each time; the one that it had before stays as it was."""
+    outs = first = [x[0]]
+    i = paddle.zeros([], "int64")
+    while i < n:
+        outs = outs + [paddle.tanh(x[1]) + i]  # noqa: RUF005
+        i = i + 1
+    if n > 2:
+        outs = [x[2], *outs, x[1]] * 2
+    for _ in range(n):
+        outs = (outs + [x[0]])[-3:]  # noqa: RUF005
+    return paddle.stack(outs), paddle.stack(first)
+
+
+def by_copies(x, n):
+    outs, i = [x[0]], paddle.zeros([], "int64")
+    while i < n:
+        more = outs.copy() if n > 2 else list(outs)
+        more.append(outs[-1] * 0.5 + i)
+        outs = more
+        i = i + 1
+    return paddle.concat(outs)
+
+
+FUNCTIONS = [
+    rows, slices, last, popped, chosen, gone_over, nested, held, array, by_class, by_slices, by_sums, by_copies,
+]  # fmt: skip
 
 
 def listed(ys):
@@ -199,7 +248,18 @@ def test_what_cannot_be_is_refused_with_the_line(tmp_path):
             outs.append(x[0] * i)
         return [y + 1 for y in outs]
 
+    def of_tuples(x, n):
+        outs = (x[0],)
+        for _ in range(n):
+            outs = (*outs, x[1])
+        return paddle.stack(outs)
+
+    def of_two_kinds(x, n):
+        outs = [x[0]] if n > 2 else (x[1],)
+        return outs[0]
+
     for function, match in (
+        (of_tuples, "Make it of one kind on all ways, .* a list may grow"), (of_two_kinds, "Make it of one kind"),
         (mixed, "one shape and dtype"), (other_shapes, "one shape.*'outs'"),
     ):  # fmt: skip
         with pytest.raises((ConversionError, TypeError), match=match) as error:
