@@ -32,9 +32,7 @@ NAMES = {
         "search_pyramid_hash tdm_child tdm_sampler "
     ),
     "paddle.incubate.nn": "FusedDropout",
-    "paddle.incubate.nn.functional": (
-        "batched_gemm block_multihead_attention_xpu cudnn_flash_attention fused_dot_product_attention "
-    ),
+    "paddle.incubate.nn.functional": "block_multihead_attention_xpu cudnn_flash_attention",
     "paddle.incubate.optimizer": "DistributedFusedLamb GradientMergeOptimizer PipelineOptimizer RecomputeOptimizer",
     "paddle.inference": "InternalUtils",
     "paddle.jit": "json_to_pdmodel",

@@ -119,6 +119,7 @@ NAMES = {
         "paddle.incubate.nn.functional.balance": "cal_aux_loss",
         "paddle.incubate.nn.functional.cache_attention": "block_multihead_attention",
         "paddle.incubate.nn.functional.decode_attention": "masked_multihead_attention",
+        "paddle.incubate.nn.functional.dot_product": "fused_dot_product_attention",
         "paddle.incubate.nn.functional.dropouts": "fused_bias_dropout_residual_layer_norm fused_dropout_add",
         "paddle.incubate.nn.functional.expert_dispatch": (
             "moe_combine moe_combine_no_weight moe_gate_dispatch moe_gate_dispatch_partial_nosoftmaxtopk "
@@ -135,6 +136,7 @@ NAMES = {
         "paddle.incubate.nn.functional.fused_experts": "fused_moe",
         "paddle.incubate.nn.functional.gate_attention": "fused_gate_attention",
         "paddle.incubate.nn.functional.gradients": "cross_entropy_with_softmax_bwd_w_downcast embedding_grad_add_to_",
+        "paddle.incubate.nn.functional.grouped": "batched_gemm",
         "paddle.incubate.nn.functional.linears": "fused_linear fused_linear_activation fused_matmul_bias",
         "paddle.incubate.nn.functional.moe_dispatch_fp8": "moe_gate_dispatch_and_quant",
         "paddle.incubate.nn.functional.multi_transformer": "fused_multi_transformer",

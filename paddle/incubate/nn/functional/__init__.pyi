@@ -4,6 +4,7 @@ from paddle.incubate.nn.functional.activations import fused_bias_act as fused_bi
 from paddle.incubate.nn.functional.balance import cal_aux_loss as cal_aux_loss
 from paddle.incubate.nn.functional.cache_attention import block_multihead_attention as block_multihead_attention
 from paddle.incubate.nn.functional.decode_attention import masked_multihead_attention as masked_multihead_attention
+from paddle.incubate.nn.functional.dot_product import fused_dot_product_attention as fused_dot_product_attention
 from paddle.incubate.nn.functional.dropouts import (
     fused_bias_dropout_residual_layer_norm as fused_bias_dropout_residual_layer_norm,
 )
@@ -36,6 +37,7 @@ from paddle.incubate.nn.functional.gradients import (
     cross_entropy_with_softmax_bwd_w_downcast as cross_entropy_with_softmax_bwd_w_downcast,
 )
 from paddle.incubate.nn.functional.gradients import embedding_grad_add_to_ as embedding_grad_add_to_
+from paddle.incubate.nn.functional.grouped import batched_gemm as batched_gemm
 from paddle.incubate.nn.functional.linears import fused_linear as fused_linear
 from paddle.incubate.nn.functional.linears import fused_linear_activation as fused_linear_activation
 from paddle.incubate.nn.functional.linears import fused_matmul_bias as fused_matmul_bias
@@ -57,6 +59,7 @@ from paddle.incubate.nn.functional.transformers import fused_multi_head_attentio
 from paddle.nn.functional.activation import swiglu as swiglu
 
 __all__ = [
+    "batched_gemm",
     "blha_get_max_len",
     "block_multihead_attention",
     "build_src_rank_and_local_expert_id",
@@ -71,6 +74,7 @@ __all__ = [
     "fused_act_dequant",
     "fused_bias_act",
     "fused_bias_dropout_residual_layer_norm",
+    "fused_dot_product_attention",
     "fused_dropout_add",
     "fused_feedforward",
     "fused_gate_attention",
