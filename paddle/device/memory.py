@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.framework.place import available_types, place_of
+from paddle.framework.place import available_types, numbered_place
 from umiak import memory
 from umiak.core.place import Place
 from umiak.util.errors import op_error
 
 
 def _place(device: Any) -> Place:
-    return place_of(f"gpu:{device}" if isinstance(device, int) else device)
+    return numbered_place(device)
 
 
 @public("paddle.device paddle.cuda paddle.device.cuda")
@@ -20,7 +20,7 @@ def memory_allocated(device: Any = None) -> int:
     """Number of bytes in use by tensors of a device.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         An int.
@@ -43,7 +43,7 @@ def max_memory_allocated(device: Any = None) -> int:
     """Peak of :func:`memory_allocated` since the start, or since :func:`reset_peak_memory_stats`.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         An int.
@@ -64,7 +64,7 @@ def memory_reserved(device: Any = None) -> int:
     """Number of bytes that the allocator of a device holds from the system, in use or not.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         An int.
@@ -85,7 +85,7 @@ def max_memory_reserved(device: Any = None) -> int:
     """Peak of :func:`memory_reserved` since the start, or since :func:`reset_peak_memory_stats`.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         An int.
@@ -106,7 +106,7 @@ def reset_peak_memory_stats(device: Any = None) -> None:
     """Let the peaks of a device start again from what is in use now.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Raises:
         ValueError: a device that is not there.
@@ -123,7 +123,7 @@ def reset_max_memory_allocated(device: Any = None) -> None:
     """Let the peaks of a device start again, as :func:`reset_peak_memory_stats` does.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Raises:
         ValueError: a device that is not there.
@@ -140,7 +140,7 @@ def reset_max_memory_reserved(device: Any = None) -> None:
     """Let the peaks of a device start again, as :func:`reset_peak_memory_stats` does.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Raises:
         ValueError: a device that is not there.
@@ -157,7 +157,7 @@ def empty_cache(device: Any = None) -> None:
     """Give memory of a device that is held but not in use back to the system.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Raises:
         ValueError: a device that is not there.
@@ -174,7 +174,7 @@ def memory_summary(device: Any = None) -> str:
     """Table of what the allocator of a device holds and has done, a line each.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         A str.

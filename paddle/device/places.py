@@ -7,7 +7,14 @@ import platform
 from typing import Any, NamedTuple
 
 from paddle._public import also, public
-from paddle.framework.place import DEVICE_TYPES, available_types, current_place, place_of, set_current_place
+from paddle.framework.place import (
+    DEVICE_TYPES,
+    available_types,
+    current_place,
+    numbered_place,
+    place_of,
+    set_current_place,
+)
 from paddle.framework.place import device_count as _count
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
@@ -284,7 +291,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, version, memory in bytes and number of cores of a device.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         A named tuple ``(name, major, minor, total_memory, multi_processor_count)``.
@@ -297,7 +304,7 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
         >>> paddle.device.get_device_properties("cpu").multi_processor_count > 0
         True
     """
-    place = place_of(f"gpu:{device}" if isinstance(device, int) else device)
+    place = numbered_place(device, "get_device_properties")
     if place.device_type != "cpu":
         from umiak import backends
 
@@ -315,7 +322,7 @@ def get_device_name(device: Any = None) -> str:
     """Name of the model of a device.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         A str.
@@ -336,7 +343,7 @@ def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Major and minor capability of a device.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         A pair of ints; (0, 0) of the host.

@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from paddle._public import also, public
-from paddle.framework.place import current_place, place_of
+from paddle.framework.place import current_place, numbered_place
 from umiak.core import stream as _core
 from umiak.core.context import current
 from umiak.core.place import Place
@@ -17,9 +17,7 @@ from umiak.util.errors import op_error
 
 
 def _place(device: Any, op_name: str = "device") -> Place:
-    return (
-        current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device, op_name)
-    )
+    return current_place() if device is None else numbered_place(device, op_name)
 
 
 def _backend(place: Place) -> Any:
@@ -51,8 +49,8 @@ class Stream:
     A device has 32 queues beside the default one: the 33rd stream shares the first one's, and is equal to it.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device. On the host there is one
-            stream only, whose work is done as soon as it is handed in.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+            On the host there is one stream only, whose work is done as soon as it is handed in.
         priority: accepted, without effect.
         stream_base: a stream of the engine to stand for; None: a new one.
 
@@ -140,8 +138,8 @@ class Event:
     """Mark in a stream's queue.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device. A bool in this place is
-            ``enable_timing``.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+            A bool in this place is ``enable_timing``.
         enable_timing: note the time, for :meth:`elapsed_time`.
         blocking: accepted, without effect.
         interprocess: only False is possible.
@@ -229,7 +227,7 @@ def current_stream(device: Any = None) -> Stream:
     """Stream that work on a device goes to.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         A :class:`Stream`.
@@ -312,7 +310,7 @@ def synchronize(device: Any = None) -> None:
     """Wait until all work on a device is done.
 
     Args:
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Raises:
         ValueError: a device that is not there.
@@ -346,7 +344,7 @@ def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
 
     Args:
         data_ptr: the handle of the stream, an address.
-        device: a name, a place, the number of a CUDA device, or None for the current device.
+        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
 
     Returns:
         Nothing.

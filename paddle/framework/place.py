@@ -180,6 +180,14 @@ def place_of(device: Any, op: str = "device") -> Place:
     raise op_error(TypeError, op, "a place or the name of a device", type(device).__name__)
 
 
+def numbered_place(device: Any, op: str = "device") -> Place:
+    """What :func:`place_of` gives, and of a number the device of the current one's type, of CUDA beside the host."""
+    if isinstance(device, int):
+        kind = current_place().device_type
+        device = f"{'gpu' if kind == 'cpu' else kind}:{device}"
+    return place_of(device, op)
+
+
 @public("paddle.framework")
 def current_place() -> Place:
     """Place that new tensors go to.

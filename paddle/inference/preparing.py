@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from paddle.amp.auto_cast import op_names
+from paddle.device.places import device
 from paddle.framework.io import replacing
 from paddle.inference import engines, loading
 from paddle.inference.config import LOG, Config
@@ -25,10 +26,12 @@ from paddle.static.program import Program, managed
 from paddle.static.saving import save_inference_model
 from paddle.static.scope import scope_guard
 from paddle.static.variable import data
+from umiak import ops as F
 from umiak.compiler.passes.registry import PASSES
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import no_grad_guard, place_guard
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -54,7 +57,8 @@ class Prepared:
         self.blamed = 0  # failures that were looked into
         self.packed: frozenset[str] = frozenset()  # inputs that may be packed sequences
         request = config._request(config._threads)
-        self.run: Run | StagedRun = self._own() if request is None else self._staged(request)
+        with device("cpu"), place_guard(Place("cpu")):  # passes read weights
+            self.run: Run | StagedRun = self._own() if request is None else self._staged(request)
         self.narrow = config._narrow() if config._flags["low_precision_io"] else None
 
     def _own(self) -> Run:
@@ -70,10 +74,11 @@ class Prepared:
         self.feeds, self.outputs, self.tail, self.packed = list(model.feeds), model.outputs, model.tail, model.packed
         if config._flags["save_optimised"]:
             self._save(model, kept)
-        optimise(config, model, [n for n in names if n == PACKING], recurrent=_recurrent(config))
+        if config._place.is_cpu_place():
+            optimise(config, model, [n for n in names if n == PACKING], recurrent=_recurrent(config))
         declared = {name: x._value.meta for name, x in model.program._tracer.feeds}
         self.metas: dict[str, Meta] = {name: declared[name] for name in self.feeds}
-        return run_of(model)
+        return run_of(model, config._place)
 
     def _staged(self, request: engines.Request) -> StagedRun:
         config = self.config
@@ -92,7 +97,7 @@ class Prepared:
 
         def compiled(model: loading.Model) -> Run:
             optimise(config, model, config._passes(), config._narrow(), _recurrent(config))
-            return run_of(model)
+            return run_of(model, config._place)
 
         return staged(config, request, read.program, read.values, metas, compiled)
 
@@ -182,13 +187,14 @@ def _is_of_sizes(x: Operand) -> bool:
     return made_by is not None and not made_by.regions and all(map(_is_of_sizes, made_by.operands))
 
 
-def run_of(model: loading.Model) -> Run:
-    """Make what runs a model, with its parameters as constants and one block of memory for values inside."""
+def run_of(model: loading.Model, place: Place) -> Run:
+    """Make what runs a model at a place, with its parameters as constants and one block of memory for values inside."""
     tracer = model.program._tracer
     values = [tracer.find(x) for x in model.fetched]
 
     def held_by(x: Tensor, read: bool) -> Tensor:
-        return model.scope._place_of(x, make=not read) if managed(x) else x
+        held = model.scope._place_of(x, make=not read) if managed(x) else x
+        return held if held.place is place else F.transfer(held, source=held.place.name, target=place.name)
 
     return Run(tracer, values, "model", held_by=held_by, arena=1 << 62)  # type: ignore[arg-type]
 

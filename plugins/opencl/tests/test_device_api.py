@@ -100,3 +100,48 @@ def test_captured_functions(device, opencl):
     for _ in range(3):
         np.testing.assert_allclose(captured(x).numpy(), layer(x).numpy(), rtol=1e-5, atol=1e-6)
     assert opencl.fallbacks() == {}
+
+
+@pytest.mark.parametrize("current", ["cpu", "opencl:0"])
+@pytest.mark.parametrize("narrow", [False, True])
+def test_predictors(device, tmp_path, current, narrow):
+    """Weights are read by passes on the host, and stand on the device when the model runs."""
+    from paddle.inference import Config, PrecisionType, create_predictor
+
+    class Model(paddle.nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.norm = paddle.nn.Conv2D(3, 4, 3), paddle.nn.BatchNorm2D(4)
+            self.table, self.out = paddle.nn.Embedding(5, 4), paddle.nn.Linear(4, 2)
+
+        def forward(self, x, ids):
+            pooled = paddle.nn.functional.relu(self.norm(self.conv(x))).mean([2, 3])
+            return self.out(pooled + self.table(ids)) * paddle.full([2], 0.5)
+
+    paddle.set_device("cpu")
+    model = Model()
+    model.eval()
+    spec = [paddle.static.InputSpec([None, 3, 6, 6]), paddle.static.InputSpec([None], "int64")]
+    paddle.jit.save(paddle.jit.to_static(model, input_spec=spec), str(tmp_path / "m"))
+    x, ids = np.random.rand(2, 3, 6, 6).astype("float32"), np.array([1, 4])
+    wanted = model(paddle.to_tensor(x), paddle.to_tensor(ids)).numpy()
+    paddle.set_device(current)
+    config = Config(str(tmp_path / "m.json"), str(tmp_path / "m.pdiparams"))
+    config.enable_custom_device("opencl", 0, PrecisionType.Bfloat16 if narrow else PrecisionType.Float32)
+    first = create_predictor(config)
+    for predictor in (first, first.clone()):
+        for _ in range(5):
+            for name, value in zip(predictor.get_input_names(), (x, ids), strict=True):
+                predictor.get_input_handle(name).copy_from_cpu(value)
+            predictor.run()
+        got = predictor.get_output_handle(predictor.get_output_names()[0]).copy_to_cpu()
+        np.testing.assert_allclose(got, wanted, rtol=5e-2 if narrow else 1e-5, atol=2e-2 if narrow else 1e-6)
+    assert paddle.get_device() == current
+
+
+def test_numbers_are_of_the_type_of_the_current_device(device):
+    place = paddle.CustomPlace("opencl", 0)
+    assert paddle.device.memory_allocated(0) == paddle.device.memory_allocated(place)
+    assert paddle.device.get_device_properties(0) == paddle.device.get_device_properties(place)
+    assert paddle.device.Stream(0).device == paddle.device.Stream(place).device
+    paddle.device.synchronize(0)
