@@ -13,6 +13,7 @@ iteration of that one: it is recomputed instead, from its operands, where its gr
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -342,20 +343,73 @@ def _backward_scan(
         yields: list[Any] = []
         for j in carried:
             yields.append(grads_of[j] if grads_of[j] is not None else _zeros(o.operands[j]))
-        for i in constants:
-            yields.append(sums[i] if grads_of[i] is None else F.add(sums[i], grads_of[i]))
+        puts: list[tuple[int, Operation]] = []  # into the gradients of constants, behind the scan
+        for i in list(constants):
+            rest, own_puts = _summands(tracer, block, grads_of[i])
+            puts += [(i, put) for put in own_puts]
+            if own_puts and not rest:
+                at = len(carried) + constants.index(i)
+                del first[at], block.arguments[at]
+                constants.remove(i)
+            else:
+                yields.append(functools.reduce(F.add, rest, sums[i]))
         parts = [i for i in wrt if n <= i < n + sliced and grads_of[i] is not None]
         yields += [grads_of[i] for i in parts]
-        block.outputs = [y.value for y in yields]
+        block.outputs = [*(y.value for y in yields), *(v for _, put in puts for v in put.operands[1:])]
     reverse = not op.reverse if type(op) is Scan else True
     scan = Scan(carried=len(first), sliced=len(slices), reverse=reverse)
     operands = [*(x.value for x in first), *slices, *invariants]
     results_of_scan = tracer.builder.append(scan, operands, (length, index), (block,))
     out: list[Any] = [None] * len(needs)
-    for i, v in zip([*carried, *constants, *parts], results_of_scan, strict=True):
+    those = iter(results_of_scan)
+    for i, v in zip([*carried, *constants, *parts], those, strict=False):
         if needs[i]:
             out[i] = symbolic(v, tracer)
+    for i, put in puts:
+        index, updates = symbolic(next(those), tracer), symbolic(next(those), tracer)
+        if needs[i]:
+            axis = put.op.axis
+            order = (*range(1, axis + 1), 0, *range(axis + 1, len(updates.meta.shape)))
+            base = out[i] if out[i] is not None else _zeros(o.operands[i])
+            out[i] = F.put(base, index, F.permute(updates, order) if axis else updates, axis=axis, mode="add")
     return out
+
+
+def _summands(tracer: Tracer, block: Block, gradient: SymTensor | None) -> tuple[list[SymTensor], list[Operation]]:
+    """The gradient of a constant as a sum, and the puts into zeros that are summands besides: of rows that an iteration
+    has taken, a few of all. What they put is stacked, and put at once behind the scan, since zeros and a sum of all
+    rows in each iteration would cost as much as the constant has elements."""
+    if gradient is None:
+        return [], []
+    own = {id(x) for x in block.operations}
+    rest: list[SymTensor] = []
+    puts: list[Operation] = []
+    left = [gradient.value]
+    while left:
+        v = left.pop()
+        made = v.operation
+        if made is None or id(made) not in own:
+            rest.append(symbolic(v, tracer))
+        elif made.op.name == "add" and all(type(x) is Value and x.meta == v.meta for x in made.operands):
+            left += made.operands[::-1]  # type: ignore[arg-type]
+        elif type(made.op) is F.Put and _puts_few_into_zeros(made):
+            puts.append(made)
+        else:
+            rest.append(symbolic(v, tracer))
+    return (rest, puts) if puts else ([gradient], [])
+
+
+def _puts_few_into_zeros(put: Operation) -> bool:
+    base, index, updates = put.operands
+    if put.op.mode != "add" or not (type(base) is type(index) is type(updates) is Value):
+        return False
+    made = base.operation
+    if made is None or type(made.op) is not F.Full or type(made.operands[0]) not in (int, float) or made.operands[0]:
+        return False
+    if not symbols_of(updates.meta.shape).keys() <= symbols_of(base.meta.shape).keys():
+        return False  # other sizes in each iteration
+    count, rows = dim.known(dim.product(index.meta.shape)), dim.known(base.meta.shape[put.op.axis])
+    return count is not None and (count == 1 or rows is None or 2 * count <= rows)
 
 
 def _resized(x: SymTensor, axes: Sequence[int], like: Meta) -> SymTensor:
