@@ -219,6 +219,12 @@ def test_layer_norm_over_several_axes_is_one_over_their_product(tmp_path):
     assert o.results[0].type.shape == (-1, 4, 6) and o.plain("begin_norm_axis") == 2
 
 
+def test_a_weight_of_a_layer_norm_is_not_alone(tmp_path):
+    """oneDNN's kernel leaves it out without a bias, in files of the reference, too."""
+    module = saved(lambda x: F.layer_norm(x, 3, weight=x[0] * 2), tmp_path, [None, 3])
+    assert operand(module, "layer_norm", 2) == "full"
+
+
 @pytest.mark.parametrize("rank", [3, 4, 5])
 @pytest.mark.parametrize("convolved", [False, True])
 def test_channels_that_a_batch_norm_sees_are_the_second_axis(rank, convolved, tmp_path):
