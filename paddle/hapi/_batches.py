@@ -80,6 +80,25 @@ def input_specs(op_name: str, specs: Any, network: Any) -> list[Any] | None:
     return listed(specs)
 
 
+def specs_seen(known: list[InputSpec] | None, inputs: Sequence[Any]) -> list[InputSpec]:
+    """Specs of the inputs of batches: ``known`` of earlier ones, and these. Sizes that differ are open, as is the
+    first; none where something is no tensor, or its kind differs."""
+    if not all(isinstance(x, Tensor) for x in inputs):
+        return []
+    if known is None:
+        return [InputSpec([None, *x.shape[1:]] if x.shape else [], x.dtype) for x in inputs]
+    if len(known) != len(inputs):
+        return []
+    specs = []
+    for spec, x in zip(known, inputs):
+        if len(spec.shape) != len(x.shape) or spec.dtype != x.dtype:
+            return []
+        same = all(n in (-1, None, m) for n, m in zip(spec.shape, x.shape))
+        shape = [n if n == m else None for n, m in zip(spec.shape, x.shape)]
+        specs.append(spec if same else InputSpec(shape, x.dtype))
+    return specs
+
+
 def _parameters(forward: Callable) -> list[inspect.Parameter]:
     return list(inspect.signature(forward).parameters.values())
 

@@ -28,26 +28,33 @@ def tensors_of(x: Any) -> list[Tensor]:
     return [t for t in pytree.leaves(x) if isinstance(t, Tensor)]
 
 
-def inputs_like(op_name: str, sizes: Any, dtypes: Any) -> list[Tensor]:
-    """Tensors of ones of these sizes: one shape, an input spec, or a list of these. Open sizes are 1."""
+def inputs_like(op_name: str, sizes: Any, dtypes: Any) -> list[Any]:
+    """Tensors of ones of these sizes: one shape, an input spec, or a list of these and of such lists, which stand for
+    inputs that are tuples. Open sizes are 1."""
+    if hasattr(sizes, "__index__") and not isinstance(sizes, bool):
+        sizes = [sizes]
     if _is_shape(sizes) or hasattr(sizes, "shape"):
         sizes = [sizes]
     if not isinstance(sizes, (list, tuple)):
         raise op_error(TypeError, op_name, "shapes as input_size", repr(sizes))
+    if not all(isinstance(x, (list, tuple)) or hasattr(x, "shape") for x in sizes):
+        raise op_error(TypeError, op_name, "sizes that are integers, -1 or None", repr(sizes))
     dtypes = [dtypes] * len(sizes) if dtypes is None or not isinstance(dtypes, (list, tuple)) else list(dtypes)
     if len(dtypes) != len(sizes):
         raise op_error(ValueError, op_name, f"a dtype for each of {len(sizes)} inputs", len(dtypes))
-    out = []
-    for size, dtype in zip(sizes, dtypes):
-        shape = getattr(size, "shape", size)
-        if not _is_shape(shape):
-            raise op_error(TypeError, op_name, "sizes that are integers, -1 or None", repr(size))
-        dims = tuple(1 if n is None or n == -1 else int(n) for n in shape)
-        if min(dims, default=1) < 1:
-            raise op_error(ValueError, op_name, "sizes of at least 1, -1 or None", repr(size))
-        kind = convert(dtype or getattr(size, "dtype", None) or "float32")
-        out.append(F.full(1, dtype=kind, shape=dims))
-    return out
+    return [_like(op_name, size, dtype) for size, dtype in zip(sizes, dtypes)]
+
+
+def _like(op_name: str, size: Any, dtype: Any) -> Any:
+    shape = getattr(size, "shape", size)
+    if not _is_shape(shape):
+        if isinstance(shape, (list, tuple)) and all(isinstance(x, (list, tuple)) for x in shape):
+            return tuple(inputs_like(op_name, shape, dtype))
+        raise op_error(TypeError, op_name, "sizes that are integers, -1 or None", repr(size))
+    dims = tuple(1 if n is None or n == -1 else int(n) for n in shape)
+    if min(dims, default=1) < 1:
+        raise op_error(ValueError, op_name, "sizes of at least 1, -1 or None", repr(size))
+    return F.full(1, dtype=convert(dtype or getattr(size, "dtype", None) or "float32"), shape=dims)
 
 
 def _is_shape(x: Any) -> bool:

@@ -20,7 +20,18 @@ from paddle.callbacks.callback_list import CallbackList, config_callbacks
 from paddle.framework.grad_mode import no_grad
 from paddle.framework.io import NAME_TABLE, load_saved, save
 from paddle.framework.mode import in_dynamic_mode
-from paddle.hapi._batches import Fields, flat, input_specs, length, listed, loader, rows, single, tensors
+from paddle.hapi._batches import (
+    Fields,
+    flat,
+    input_specs,
+    length,
+    listed,
+    loader,
+    rows,
+    single,
+    specs_seen,
+    tensors,
+)
 from paddle.hapi._mixed_precision import MixedPrecision, mixed_precision
 from paddle.hapi._static import StaticRuns
 from paddle.hapi.summary import summary
@@ -28,6 +39,7 @@ from paddle.io.loader import DataLoader
 from paddle.jit.saving import save as save_for_inference
 from paddle.metric.metrics import Metric
 from paddle.nn.layer.layers import Layer
+from paddle.static.input import InputSpec
 from umiak.core.tensor import Tensor
 from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
@@ -89,6 +101,7 @@ class Model:
         self.network = network
         self.stop_training = False
         self._inputs = input_specs("Model", inputs, network)
+        self._seen: list[InputSpec] | None = None  # inputs of batches, where no others are known
         self._labels = input_specs("Model", labels, network)
         self._fields = Fields(network, self._inputs, self._labels)
         self._optimizer: Any = None
@@ -225,6 +238,11 @@ class Model:
         """Fields of a batch as the network is called with them; those of programs are fed as they are."""
         return tensors(fields) if self._static is None else listed(fields)
 
+    def _note(self, inputs: list[Any]) -> None:
+        """Keep how the inputs of a batch look, which no specs say."""
+        if self._inputs is None:
+            self._seen = specs_seen(self._seen, inputs)
+
     def _require_training(self, op_name: str) -> None:
         if self._optimizer is None or self._loss is None:
             missing = "neither" if self._optimizer is None and self._loss is None else "only one"
@@ -267,6 +285,7 @@ class Model:
                 raise op_error(ValueError, "Model", "a step for each batch in static mode", "update=False", hint)
             return self._static.train(inputs, labels)
         network = self._parallel or self.network
+        self._note(inputs)
         with self._casts("train"):
             outputs = listed(network(*inputs))
             losses = self._losses(outputs, labels)
@@ -324,6 +343,7 @@ class Model:
         self._enter("eval")
         if self._static is not None:
             return self._static.evaluate(inputs, labels)
+        self._note(inputs)
         with no_grad(), self._casts("eval"):
             outputs = listed(self.network(*inputs))
             losses = self._losses(outputs, labels) if self._loss is not None else []
@@ -352,6 +372,7 @@ class Model:
         self._enter("predict")
         if self._static is not None:
             return self._static.predict(inputs)
+        self._note(inputs)
         with no_grad(), self._casts("predict"):
             outputs = flat(self.network(*inputs))
         if self._samples_left is not None:
@@ -590,12 +611,12 @@ class Model:
 
         Args:
             path: folder and name of the files without their ending; the folder is made.
-            training: False asks for the form for inference, ``path.json`` and ``path.pdiparams``; the model must know
-                its ``inputs``.
+            training: False asks for the form for inference, ``path.json`` and ``path.pdiparams``. Inputs are those of
+                the model, or as its batches had them: of any size where these differed, and along the first dim.
 
         Raises:
             ValueError: a path without a name.
-            RuntimeError: ``training=False`` of a model without ``inputs``.
+            RuntimeError: ``training=False`` of a model without ``inputs`` that has not run with tensors.
             CaptureError: ``training=False`` of a network that is not one program.
 
         Example:
@@ -608,16 +629,18 @@ class Model:
         path = os.fspath(path)
         if not os.path.basename(path):
             raise op_error(ValueError, "Model.save", "a path that ends in a name", repr(path))
-        if not training and self._inputs is None:
+        specs = self._seen if self._inputs is None else self._inputs
+        if not training and not specs:
             hint = "Say what it takes: paddle.Model(network, inputs=[paddle.static.InputSpec(shape, dtype, name)])"
-            raise op_error(RuntimeError, "Model.save", "inputs of the Model for training=False", "none", hint)
+            required = "inputs of the Model, or batches of tensors before, for training=False"
+            raise op_error(RuntimeError, "Model.save", required, "none", hint)
         if dist.get_rank() != 0:
             return
         if not training:
             if self._static is not None:
                 self._static.save_for_inference(path)
             else:
-                save_for_inference(self.network, path, input_spec=self._inputs)
+                save_for_inference(self.network, path, input_spec=specs)
             return
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         if self._static is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from contextlib import ExitStack
 from typing import Any
@@ -28,9 +29,11 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
 
     Args:
         net: a layer; it runs once, in evaluation mode.
-        input_size: the shape of the input, a list of shapes, or input specs. Sizes of None and -1 are 1.
+        input_size: the shape of the input, a list of shapes, or input specs; a tuple of shapes in that list stands for
+            an input that is a tuple, such as the states of an LSTM. Sizes of None and -1 are 1.
         dtypes: the dtype of the inputs, or one for each; by default float32, or that of a spec.
-        input: the input itself instead: a tensor, a dict of tensors, or a list of inputs.
+        input: the input itself instead: a tensor, a dict of tensors, or a list of inputs, which is the one input of a
+            net that takes one.
 
     Returns:
         ``{"total_params": ..., "trainable_params": ...}``.
@@ -69,7 +72,7 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
 
 def _summary(net: Layer, input_size: Any, dtypes: Any, input: Any) -> dict[str, int]:
     if input is not None:
-        given = list(input) if isinstance(input, (list, tuple)) else [input]
+        given = list(input) if isinstance(input, (list, tuple)) and not _takes_one(net) else [input]
     elif input_size is not None:
         given = inputs_like("summary", input_size, dtypes)
     else:
@@ -89,6 +92,12 @@ def _summary(net: Layer, input_size: Any, dtypes: Any, input: Any) -> dict[str, 
     total, trained = parameter_counts(net)
     print("\n".join(_text(lines, total, trained, sum(map(_bytes, tensors_of(given))), passed, _parameter_bytes(net))))
     return {"total_params": total, "trainable_params": trained}
+
+
+def _takes_one(net: Layer) -> bool:
+    """Has ``forward`` one parameter, which several inputs could not be given to?"""
+    parameters = list(inspect.signature(net.forward).parameters.values())
+    return len(parameters) == 1 and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL
 
 
 def _run(net: Layer, given: list[Any], rows: dict[int, tuple[Any, Any]]) -> int:

@@ -213,3 +213,21 @@ def test_forms_of_inputs(capsys):
         assert paddle.summary(Net(), input=given)["total_params"] == 16
         assert rows_of(capsys.readouterr().out) == [["Linear-1", "[[2, 3]]", "[2, 4]", "16"]]
     assert paddle.summary(nn.Linear(3, 4), input=x)["total_params"] == 16
+
+
+def test_summary_of_inputs_in_lists():
+    class Pair(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(3, 4)
+
+        def forward(self, xs):
+            return self.linear(xs[0]) + self.linear(xs[1])
+
+    assert paddle.summary(Pair(), input=[paddle.ones([2, 3]), paddle.ones([2, 3])])["total_params"] == 16
+    lstm = nn.LSTM(4, 3, 2)
+    expected = sum(p.size for p in lstm.parameters())
+    assert paddle.summary(lstm, [(-1, 5, 4), ((2, None, 3), (2, -1, 3))])["total_params"] == expected
+    assert paddle.summary(nn.Linear(3, 4), 3)["total_params"] == 16
+    with pytest.raises(TypeError, match=r"requires sizes that are integers, -1 or None, got \(1, 1, '2'\)"):
+        paddle.summary(nn.GRU(2, 3), (1, 1, "2"))

@@ -351,7 +351,7 @@ MISTAKES = {
     "inference": (
         lambda: prepared().save("a", training=False),
         RuntimeError,
-        r"\[Model.save\] requires inputs of the Model for training=False",
+        r"\[Model.save\] requires inputs of the Model, or batches of tensors before, for training=False",
     ),
     "no file": (
         lambda: prepared().load("none"),
@@ -601,3 +601,33 @@ def test_predictions_of_batches_are_stacked_as_rows(samples):
     assert x.tolist() == [[0, 1], [2, 3], [4, 5], [6, 7]]
     assert sums.tolist() == [[1, 5], [9, 13]]
     assert total.tolist() == [[6], [22]]
+
+
+@pytest.mark.parametrize("how", ["fit", "train_batch", "eval_batch", "predict_batch"])
+def test_a_model_without_inputs_is_saved_for_inference_as_its_batches_were(how, tmp_path):
+    net = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+    model = paddle.Model(net)
+    model.prepare(paddle.optimizer.SGD(0.1, parameters=net.parameters()), nn.CrossEntropyLoss())
+    if how == "fit":
+        model.fit(Samples(), batch_size=4, verbose=0)
+    else:
+        fields = [np.ones((2, 4), "float32")], [np.zeros((2, 1), "int64")]
+        getattr(model, how)(*fields[: 1 if how == "predict_batch" else 2])
+    model.save(str(tmp_path / "a"), training=False)
+    x = paddle.randn([3, 4])
+    loaded = paddle.jit.load(str(tmp_path / "a"))
+    np.testing.assert_allclose(loaded(x).numpy(), net(x).numpy(), rtol=1e-6, atol=1e-6)
+
+
+def test_sizes_in_which_batches_differed_are_open(tmp_path):
+    model = paddle.Model(nn.Softmax())
+    for n in (5, 5, 7):
+        model.predict_batch([np.ones((2, n, 4), "float32")])
+    model.save(str(tmp_path / "a"), training=False)
+    loaded = paddle.jit.load(str(tmp_path / "a"))
+    assert loaded(paddle.ones([3, 9, 4])).shape == [3, 9, 4]
+    with pytest.raises(ValueError, match="4"):
+        loaded(paddle.ones([3, 9, 5]))
+    model.predict_batch([np.ones((2, 4), "float32")])  # of another rank: there is no such program
+    with pytest.raises(RuntimeError, match="inputs of the Model, or batches of tensors before"):
+        model.save(str(tmp_path / "b"), training=False)
