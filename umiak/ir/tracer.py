@@ -500,6 +500,10 @@ class Tracer:
         """Return whether ``x`` is an input or a captured tensor."""
         return any(x is root for root, _ in self._roots)
 
+    def has_owner(self, x: SymTensor) -> bool:
+        """Return whether ``x`` stands for a tensor that somebody outside has, who would not see another shape."""
+        return self.given(x)
+
     def gradient_roots(self) -> list[tuple[SymTensor, Value]]:
         """Inputs and captured tensors that gradients are wanted of, with the value they came in with."""
         return [(x, value) for x, value in self._roots if not (x._stop or x._made)]
@@ -709,7 +713,7 @@ class Tracer:
         if target is source:
             return
         self._check_copied(target.root())
-        if self.given(target):
+        if self.has_owner(target):
             raise RuntimeError(
                 "[in-place] requires a tensor made inside of the captured function to change its shape or dtype, got "
                 f"{target!r} from outside, whose owner would not see it. Use the form that returns a new tensor"

@@ -98,6 +98,9 @@ class ProgramTracer(Capture):
         self.names[name] = made
         return made
 
+    def has_owner(self, x: SymTensor) -> bool:
+        return super().has_owner(x) and not any(x is fed for _, fed in self.feeds)
+
     def began_outside(self, root: SymTensor) -> bool:
         return super().began_outside(root) and not any(root is x for _, x in self.feeds)
 
