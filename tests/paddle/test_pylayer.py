@@ -462,6 +462,31 @@ def test_integers_as_results_have_no_gradient():
     assert x.grad.tolist() == [1.0, 1.0]
 
 
+@pytest.mark.parametrize("flag", [None, True, False])
+def test_backward_gets_the_dtypes_of_the_outputs(flag):
+    seen = []
+
+    def forward(ctx, x):
+        if flag is not None:
+            ctx.set_grad_in_dtype_consistent(flag)
+        return x * 2
+
+    own = layer(forward, lambda ctx, g: seen.append(g.dtype) or g * 2)
+    x = leaf(1.0, dtype="float32")
+    layer(lambda ctx, x: x * 1, lambda ctx, g: g.astype("float16")).apply(own.apply(x)).sum().backward()
+    assert seen == [paddle.float32]
+    assert x.grad.tolist() == [2.0]
+
+
+def test_an_input_that_is_returned_may_have_been_read_before():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    read = y**2
+    layer(lambda ctx, x: x, lambda ctx, g: g).apply(y)
+    read.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
 def test_once_differentiable():
     class Square(PyLayer):
         @staticmethod
