@@ -625,3 +625,16 @@ def test_the_overload_without_a_name_is_the_operator():
 
     assert paddle.ops.tests.thrice_by_default.default is thrice
     assert thrice.default(paddle.ones([2])).tolist() == [3.0, 3.0]
+
+
+def test_a_function_without_annotations_may_be_called_with_numbers_alone():
+    """What it gives then may be a number, which is no result of an operation."""
+
+    @paddle.library.custom_op("tests::plain_next", mutates_args=())
+    def following(x):
+        return x + 1
+
+    following.register_fake(lambda x: x)
+    assert paddle.ops.tests.plain_next(1) == 2
+    assert following(0.5) == 1.5
+    assert following(paddle.ones([2])).tolist() == [2.0, 2.0]

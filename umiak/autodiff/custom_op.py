@@ -38,7 +38,8 @@ class Operator(OperatorCall):
         parts = taken_apart(args, self._refusal)
         if parts.scalars:  # functions in C++ take those of Python
             args = tuple(put_together(parts.form, parts.tensors, parts.ints, parts.floats))
-        if not definition.is_node or (definition.is_open and not is_tracing()):
+        is_plain = not parts.tensors and definition.schema.count is None  # what it gives may be no tensors, either
+        if not definition.is_node or ((definition.is_open or is_plain) and not is_tracing()):
             return _inlined(definition, args, parts)
         tensors, numbers = tuple(parts.tensors), (tuple(parts.ints), tuple(parts.floats))
         if is_tracing() or any(type(n) is Sym for n in (*parts.ints, *parts.floats)):
