@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from paddle.static.formats import parameters, pir
 from paddle.static.formats.in_place import keep_operands
 from paddle.static.formats.results import part_results
-from paddle.static.formats.settled import settle_branches
+from paddle.static.formats.settled import bind_branches, settle_branches
 from paddle.static.formats.translate import Untranslatable, translate
 from paddle.static.program_file import Contents, dumps
 from umiak.core.tensor import Tensor
@@ -40,6 +40,7 @@ def written(op_name: str, contents: Contents, others: Mapping[str, Tensor] | Non
         with outside():  # values of constants are read
             made = translate(program, contents.feeds, len(contents.fetched), kept, others or {})
             settle_branches(made.module)
+            bind_branches(made.module)
     except Untranslatable as error:
         warnings.warn(f"[{op_name}] writes a program in Umiak's own format, since {error}", stacklevel=3)
         return Written(dumps(contents), {x.name: program.captured[k] for k, x in contents.kept.items()}, True)

@@ -10,7 +10,7 @@ import pytest
 import paddle
 import paddle.nn.functional as F
 from paddle.static.formats import pir
-from paddle.static.formats.graph import COMBINE, FETCH
+from paddle.static.formats.graph import COMBINE, DATA, FETCH
 
 W = paddle.to_tensor(np.linspace(-1, 1, 12, dtype="float32").reshape(3, 4))
 
@@ -190,6 +190,43 @@ def test_branches_on_constants_are_one_way(tmp_path):
 
     module = saved(both, tmp_path, [2, 3])
     assert not {"pd_op.if", "pd_op.add"} & {o.name for o in module.block.walk()}
+
+
+class Switched(paddle.nn.Layer):
+    """Branches on a buffer, outside of others and inside."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("flag", paddle.to_tensor([1.0]))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            return x * 2 if self.flag.abs().max() > 2 else x + 1
+        if self.flag > 0:
+            return x * 3
+        return x - 1
+
+
+def test_flags_of_parameters_depend_on_an_input(tmp_path):
+    layer, path = Switched(), str(tmp_path / "m")
+    paddle.jit.save(layer, path, [paddle.static.InputSpec([None, 3], "float32", "x")])
+    with open(path + ".json") as file:
+        module = pir.read(json.load(file))
+    made = {r.number: o for o in module.block.walk() for r in o.results}
+
+    def reaches(n):
+        o = made[n]
+        return o.name == DATA or any(reaches(k) for k in o.operands)
+
+    flags = [o.operands[0] for o in module.block.walk() if o.name == "pd_op.if"]
+    assert len(flags) == 3 and all(map(reaches, flags))
+    loaded = paddle.jit.load(path)
+    for value in (1.0, -1.0, 3.0):
+        for x in (layer, loaded):
+            (flag,) = x.state_dict().values()
+            flag.set_value(paddle.to_tensor([value]))
+        for x in (paddle.ones([2, 3]), -paddle.ones([4, 3])):
+            np.testing.assert_allclose(loaded(x).numpy(), layer(x).numpy())
 
 
 @pytest.mark.parametrize("masked", [True, False])
