@@ -260,6 +260,10 @@ int main(int, char** arguments) {
   assert((output->shape() == std::vector<int>{1, 288}) && output->type() == DataType::FLOAT32);
   got.resize(288);
   output->CopyToCpu(got.data());
+  input->Reshape({2, 3, 8, 8});
+  Refused([&] { predictor->Run(); }, "x was reshaped: it needs data of these sizes before the next run");
+  input->Reshape({1, 3, 8, 8});
+  assert(predictor->Run());  // the data are there
   auto clone = predictor->Clone();
   auto other = clone->GetInputHandle("x");
   other->Reshape({1, 3, 8, 8});
