@@ -24,6 +24,18 @@ def test_numbers_of_numpy_beside_integers_and_bools(dtype):
     assert paddle.clip(x.astype("int32"), np.float32(2.5)).tolist() == [2.5, 2.5]
 
 
+@pytest.mark.parametrize("way", ["eager", "captured", "one graph"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "int64"])
+def test_lists_of_tensors_and_numbers(dtype, way):
+    def listed(x, n):
+        return paddle.to_tensor([x, n]), paddle.to_tensor([x, paddle.ones([], "int32")]), x + n
+
+    f = listed if way == "eager" else paddle.jit.to_static(listed, full_graph=way == "one graph")
+    number, other, added = f(paddle.ones([], dtype), 2 if dtype.startswith("int") else 1.5)
+    assert number.dtype == other.dtype == added.dtype == getattr(paddle, dtype)
+    assert number.tolist()[0] == 1
+
+
 def test_a_fraction_as_a_power_of_integers():
     for y in (paddle.pow(T([4, 9]), 0.5), T([4, 9]) ** 0.5):
         assert y.dtype is paddle.float32
