@@ -17,8 +17,8 @@ NAMES = {
         "paddle.distributed.data_parallel": "DataParallel",
         "paddle.framework.background_save": "async_save clear_async_save_task_queue",
         "paddle.framework.checks": "check_shape",
-        "paddle.framework.io": "save",
         "paddle.framework.loading": "load",
+        "paddle.framework.saving": "save",
         "paddle.hapi.flops": "flops",
         "paddle.hapi.model": "Model",
         "paddle.hapi.summary": "summary",
@@ -84,8 +84,8 @@ NAMES = {
     "paddle.framework": {
         "paddle.framework": "io",
         "paddle.framework.background_save": "async_save clear_async_save_task_queue",
-        "paddle.framework.io": "save",
         "paddle.framework.loading": "load",
+        "paddle.framework.saving": "save",
     },
     "paddle.hapi": {
         "paddle.hapi.model": "Model",

@@ -145,6 +145,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.framework": "EagerParamBase",
         "paddle.framework.dense_tensor": "_to_LodTensor=dense_tensor_of _transformed_from_lodtensor=tensor_of",
         "paddle.framework.loading": "load",
+        "paddle.framework.saving": "save",
     },
     "paddle.framework.random": {"paddle.static.program": "_manual_program_seed=seed_default_programs"},
     # --- paddle.hapi -------------------------------------------------------------------------------------------------

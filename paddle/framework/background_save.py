@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO
 
 from paddle._public import public
-from paddle.framework.io import save
+from paddle.framework.saving import save
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -24,7 +25,9 @@ def _copied(x: Any) -> Any:
         copied.name = x.name
         return copied
     if isinstance(x, dict):
-        return type(x)((k, _copied(v)) for k, v in x.items())
+        table = copy.copy(x)  # of a class of its own, which may want other arguments
+        table.update((k, _copied(v)) for k, v in x.items())
+        return table
     if isinstance(x, (list, tuple)):
         parts = [_copied(v) for v in x]
         return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)

@@ -10,22 +10,22 @@ Loading never runs what a file names (``pickled.py``), and compares the file wit
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import pickle
 import struct
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
 
 from paddle import _lazy
-from paddle._public import public
 from paddle.framework import trailer
-from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span
+from paddle.framework.dense_tensor import DenseTensor
+from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span, Unknown
 from paddle.framework.place import current_place
+from paddle.framework.plain_objects import PLAIN, Call, Class, Instance, ReferenceDtype, Value, set_state, trusted_names
 from paddle.framework.random import GeneratorState
 from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import Tensor
@@ -166,59 +166,50 @@ def _save_safetensors(obj: Any, path: Any) -> None:
     save_safetensors(obj, path)
 
 
-@public("paddle paddle.framework")
-def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **configs: Any) -> None:
-    """Write ``obj`` to a file: a tensor, a state dict, or dicts, lists and tuples of tensors and plain values.
-
-    The file appears whole or not at all: it is written beside ``path``, flushed to disk and renamed.
-
-    Args:
-        obj: what to store. For safetensors, a dict of tensors by name.
-        path: a file name, whose folder is made if need be, or a binary file object. One that ends in ``.safetensors``
-            becomes a file of that format.
-        protocol: of pickle, 2 to 4.
-        **configs: ``safetensors=True`` writes that format, whatever the name is; ``use_binary_format`` and
-            ``pickle_protocol`` are accepted, without effect.
-
-    Raises:
-        ValueError: another protocol, or a path that names no file.
-        TypeError: a layer (save its ``state_dict()``), tensors in a set, for safetensors anything but a dict of
-            tensors, an unknown option, or something that names no file.
-        OSError: the file cannot be written.
-
-    Example:
-        >>> import paddle, tempfile, os
-        >>> path = os.path.join(tempfile.mkdtemp(), "x.pdparams")
-        >>> paddle.save({"w": paddle.ones([2])}, path)
-        >>> paddle.load(path)["w"].shape
-        paddle.Size([2])
-    """
+def save_data(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **configs: Any) -> None:
+    """Write data; the arguments are those of ``paddle.save``."""
+    protocol = configs.pop("pickle_protocol", protocol)
     if not isinstance(protocol, int) or isinstance(protocol, bool) or not 2 <= protocol <= 4:
         raise op_error(ValueError, "save", "a protocol from 2 to 4", repr(protocol))
-    unknown = configs.keys() - {"use_binary_format", "pickle_protocol", "safetensors"}
+    unknown = configs.keys() - {"safetensors"}
     if unknown:
         raise op_error(TypeError, "save", "known options", sorted(unknown)[0])
-    if not hasattr(path, "write"):
-        path = file_name("save", "the name of a file or a binary file object", path)
     if _as_safetensors(path, configs):
         _save_safetensors(obj, path)
         return
     if hasattr(obj, "state_dict") and hasattr(obj, "forward"):
         raise op_error(TypeError, "save", "data", type(obj).__name__, "Save layer.state_dict().")
     packed = _pack_state_dict(obj) if _is_state_dict(obj) else _pack(obj)
+    write_with(path, lambda f: _dump(packed, f, protocol))
+
+
+def write_with(path: str | os.PathLike | BinaryIO, write: Callable[[Any], Any]) -> None:
+    """Have a function write to a file object, or to the file of a name, which appears when it is whole."""
     if hasattr(path, "write"):
-        _dump(packed, path, protocol)
+        write(path)
         return
+    path = file_name("save", "the name of a file or a binary file object", path)
     if not os.path.basename(path):
         raise op_error(ValueError, "save", "the name of a file", repr(path))
     with replacing(path) as f:
-        _dump(packed, f, protocol)
+        write(f)
+
+
+class _Pickler(pickle.Pickler):
+    """Tensors are stored as ``save`` stores them in whatever object they are."""
+
+    def reducer_override(self, x: Any) -> Any:
+        if isinstance(x, Tensor):
+            return _Named(x).__reduce__()
+        if isinstance(x, DenseTensor):
+            return _Named(x._tensor).__reduce__()
+        return NotImplemented
 
 
 def _dump(packed: Any, f: Any, protocol: int) -> None:
     """A pickle and its checksum."""
     summing = trailer.Summing(f)
-    pickle.dump(packed, summing, protocol)
+    _Pickler(summing, protocol).dump(packed)
     summing.finish()
 
 
@@ -236,6 +227,8 @@ _DAMAGE = (
     struct.error,
 )
 DEEPEST = 500
+Trusted = dict[tuple[str, str], Class]
+_LOAD_OPTIONS = {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors", "trusted"}
 
 
 class _Unpack:
@@ -245,9 +238,12 @@ class _Unpack:
         self.return_numpy = return_numpy
         self.done: dict[int, Any] = {}
         self.left: list[tuple[Any, Any, int]] = []  # containers whose contents are still to be converted
+        self.states: list[tuple[Any, Any]] = []  # objects, and attributes that they get when all contents are there
         self.named = False
 
-    def array(self, x: Array) -> np.ndarray:
+    def array(self, x: Array) -> Any:
+        if x.objects is not None:
+            raise Corrupt("an array of objects where there should be numbers")
         if x.value is None:
             raise Corrupt("an array without data")
         return x.value
@@ -265,14 +261,21 @@ class _Unpack:
             made.name = name
         return made
 
+    def tensor_or_array(self, x: Array) -> Any:
+        """A tensor, or an array where no tensor has such a dtype: texts, records, wide unsigned integers."""
+        try:
+            return self.tensor(x)
+        except TypeError:
+            return self.array(x).copy()
+
     def has_names(self, x: Any) -> bool:
         left, seen = [x], {id(x)}
         while left:
             x = left.pop()
             if isinstance(x, Pair):
                 return True
-            for v in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
-                if isinstance(v, (dict, list, tuple)) and id(v) not in seen:
+            for v in _parts(x):
+                if isinstance(v, (dict, list, tuple, Instance, Array)) and id(v) not in seen:
                     seen.add(id(v))
                     left.append(v)
         return False
@@ -280,17 +283,53 @@ class _Unpack:
     def everything(self, x: Any) -> Any:
         """``x`` converted, with all that is in it."""
         self.named = self.has_names(x)
-        out = self.convert(x, 0)
+        return self.whole(x, 0)
+
+    def whole(self, x: Any, depth: int) -> Any:
+        """``x`` converted, with all that is in it that has not been converted before."""
+        left, states = self.left, self.states
+        self.left, self.states = [], []
+        out = self.convert(x, depth)
         while self.left:
-            source, made, depth = self.left.pop()
-            if depth > DEEPEST:
-                raise Corrupt(f"containers more than {DEEPEST} deep")
-            if isinstance(source, dict):
-                for k, v in source.items():
-                    made[k] = self.convert(v, depth)
-            else:
-                made.extend(self.convert(v, depth) for v in source)
+            self.fill(*self.left.pop())
+        for made, state in reversed(self.states):  # those inside first
+            set_state(made, state)
+        self.left, self.states = left, states
         return out
+
+    def fill(self, source: Any, made: Any, depth: int) -> None:
+        if depth > DEEPEST:
+            raise Corrupt(f"containers more than {DEEPEST} deep")
+        if isinstance(source, dict):
+            for k, v in source.items():
+                made[k] = self.convert(v, depth)
+        elif isinstance(source, Instance):
+            for v in source.elements:
+                made.append(self.convert(v, depth))
+            for k, v in source.items:
+                made[self.convert(k, depth)] = self.convert(v, depth)
+        elif isinstance(made, np.ndarray):
+            for i, v in enumerate(source):
+                made[i] = self.convert(v, depth)
+        else:
+            made.extend(self.convert(v, depth) for v in source)
+
+    def instance(self, x: Instance, depth: int) -> Any:
+        """An object, whose contents and attributes come later. What it is made from is there before."""
+        if depth > DEEPEST:
+            raise Corrupt(f"objects more than {DEEPEST} deep")
+        made = x.make(*self.whole(x.arguments, depth + 1))
+        self.done[id(x)] = made
+        if x.elements or x.items:
+            self.left.append((x, made, depth + 1))
+        if x.has_state:
+            self.states.append((made, self.convert(x.state, depth + 1)))
+        return made
+
+    def objects(self, x: Array, depth: int) -> np.ndarray:
+        made = np.empty(len(x.objects or ()), object)
+        self.left.append((x.objects, made, depth + 1))
+        return made.reshape(x.shape)
 
     def convert(self, x: Any, depth: int) -> Any:
         """``x`` converted; what is in a dict or a list comes later. Tuples recurse, to the depth that they may have."""
@@ -300,10 +339,16 @@ class _Unpack:
         if converted is not None:
             return converted
         out: Any
-        if isinstance(x, Pair):
+        if isinstance(x, Instance):
+            return self.instance(x, depth)
+        if isinstance(x, (Call, Value, Class, ReferenceDtype)) and x.value is not None:
+            return x.value
+        if isinstance(x, Array) and x.objects is not None:
+            out = self.objects(x, depth)
+        elif isinstance(x, Pair):
             out = self.tensor(x[1], x[0])
         elif isinstance(x, Array):
-            out = self.array(x).copy() if self.named or self.return_numpy else self.tensor(x)
+            out = self.array(x).copy() if self.named or self.return_numpy else self.tensor_or_array(x)
         elif isinstance(x, DType):
             out = x.value
         elif isinstance(x, Span):
@@ -325,7 +370,16 @@ class _Unpack:
 _PLAIN = (
     *(type(None), bool, int, float, complex, str, bytes, bytearray, set, frozenset, np.generic),
     GeneratorState,
+    *PLAIN,
 )
+
+
+def _parts(x: Any) -> Iterable[Any]:
+    if isinstance(x, Instance):
+        return x.parts()
+    if isinstance(x, Array):
+        return x.objects or ()
+    return x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
 
 
 def _join_slices(x: dict) -> None:
@@ -342,9 +396,13 @@ def _join_slices(x: dict) -> None:
 
 def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     """Return what ``paddle.save`` wrote; ``path`` and ``configs`` are those of ``paddle.load``."""
-    unknown = configs.keys() - {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors"}
+    unknown = configs.keys() - _LOAD_OPTIONS
     if unknown:
         raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
+    try:
+        trusted = trusted_names(configs.get("trusted", ()))
+    except TypeError as error:
+        raise op_error(TypeError, "load", "classes and functions as trusted", str(error)) from None
     if not hasattr(path, "read"):
         path = file_name("load", "the name of a file or a binary file object", path)
     if not hasattr(path, "read") and _as_safetensors(path, configs):
@@ -357,7 +415,7 @@ def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         return {k: host_values(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
     name = path if isinstance(path, str) else getattr(path, "name", "<file object>")
     try:
-        loaded = _read_object(path) if hasattr(path, "read") else _read_file(name)
+        loaded = _read_object(path, trusted) if hasattr(path, "read") else _read_file(name, trusted)
         if isinstance(loaded, dict) and isinstance(loaded.get(SLICES), dict):
             _join_slices(loaded)
         return _finish(loaded, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
@@ -365,6 +423,10 @@ def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         raise op_error(ValueError, "load", "a file that exists", repr(name)) from None
     except NotRegular as error:
         raise op_error(ValueError, "load", "a regular file", f"{name!r}, which is {error.kind}") from None
+    except Unknown as error:
+        hint = "If you trust the file, give the class or function: paddle.load(path, trusted=[...])."
+        got = f"{name!r}, which names {error}"
+        raise op_error(ValueError, "load", "a file of tensors and plain data", got, hint) from None
     except _DAMAGE as error:
         message = str(error) or type(error).__name__
         raise op_error(
@@ -372,16 +434,16 @@ def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         ) from error
 
 
-def _read_file(name: str) -> Any:
+def _read_file(name: str, trusted: Trusted) -> Any:
     data, alone = trailer.read(name)
-    reader = Machine(data)
+    reader = Machine(data, trusted)
     loaded = reader.run()
     if not alone:
         trailer.end_of(data, reader.at)
     return loaded
 
 
-def _read_object(f: Any) -> Any:
+def _read_object(f: Any, trusted: Trusted) -> Any:
     """The next pickle of a file object. Where the object can be moved, it then stands behind that."""
     begin = f.tell() if hasattr(f, "seekable") and f.seekable() else None
     data = memoryview(f.read())
@@ -390,7 +452,7 @@ def _read_object(f: Any) -> Any:
         trailer.check(data[: loaded.begin], loaded)
     else:
         loaded = None
-    reader = Machine(data)
+    reader = Machine(data, trusted)
     value = reader.run()
     end = trailer.end_of(data, reader.at) if loaded is None else loaded.end
     if begin is not None:
@@ -408,13 +470,6 @@ def _finish(loaded: Any, return_numpy: bool, keep_name_table: bool) -> Any:
         if not keep_name_table:
             del out[NAME_TABLE]
     return out
-
-
-def save_to_memory(obj: Any, protocol: int = 4) -> bytes:
-    """Return what ``save`` would write, as bytes."""
-    f = io.BytesIO()
-    save(obj, f, protocol)
-    return f.getvalue()
 
 
 __getattr__, __dir__ = _lazy.attributes_of(__name__)

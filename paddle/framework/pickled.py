@@ -1,7 +1,8 @@
 """Pickles that hold only data: an interpreter of their opcodes that cannot do more than make it.
 
-Nothing that a file names is called: a few names are known, and each stands for a function of this module. What a file
-can cost is bounded by its size, with nothing left to the good will of its writer:
+Nothing that a file names is called: some names are known, and stand for functions of this module or make plain objects
+of the standard library (``plain_objects.py``); others have to be given by who reads the file. What a file can cost is
+bounded by its size, with nothing left to the good will of its writer:
 
 * An opcode costs no more time than the bytes that it takes from the file, and no more memory than some hundred bytes
   for each of them. What one reference to an object can multiply has a budget: bytes of arrays, copies of bytes, the
@@ -18,11 +19,14 @@ import re
 import struct
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from paddle.framework import plain_objects
+from paddle.framework.plain_objects import Call, Class, Instance, ReferenceDtype
 from paddle.framework.random import GeneratorState
 from umiak.util.dtypes import TABLE
 
@@ -38,6 +42,10 @@ class Corrupt(ValueError):
     """The content is not a file of this kind."""
 
 
+class Unknown(Corrupt):
+    """A name of the file, which is the message, stands for nothing that is known."""
+
+
 # --- what is made while a file is read -------------------------------------------------------------------------------
 
 
@@ -50,16 +58,7 @@ class Span:
         self.view = view
 
 
-class Call:
-    """A name of the file that stands for ``make``, which takes the interpreter and the arguments."""
-
-    __slots__ = ("make",)
-
-    def __init__(self, make: Callable[..., Any]) -> None:
-        self.make = make
-
-
-_CODE = re.compile(r"[<>|=]?(?:b1|i[1248]|u[1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SUV]\d{1,9}|[Mm]8)")
+_CODE = re.compile(r"[<>|=]?(?:b1|i[1248]|u[1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SUV]\d{1,9}|[Mm]8|O8?)")
 _OWN = {row.name: row.numpy for row in TABLE if row.numpy.type.__module__ != "numpy"}
 
 
@@ -79,6 +78,9 @@ class DType:
     def build(self, state: Any) -> None:
         if type(state) is not tuple or len(state) < 2:
             raise Corrupt("the state of a dtype")
+        if len(state) > 5 and state[3] is not None:
+            self._fields(state[3], state[4], state[5])
+            return
         order = state[1]
         if self.value.itemsize > 1 and self.value.kind not in "Mm":
             if order == "<":
@@ -86,20 +88,47 @@ class DType:
             elif order == ">":
                 self.value = self.value.newbyteorder(">")
 
+    def _fields(self, names: Any, fields: Any, size: Any) -> None:
+        """Make it one of records. Fields lie within the size that the code has said, which the bytes must have."""
+        if type(names) is not tuple or type(fields) is not dict or type(size) is not int or size != self.value.itemsize:
+            raise Corrupt("the fields of a dtype")
+        formats, offsets = [], []
+        for name in names:
+            field = fields.get(name)
+            if type(field) is not tuple or len(field) < 2 or not isinstance(field[0], DType):
+                raise Corrupt("a field of a dtype")
+            kind, offset = field[0].value, field[1]
+            if type(offset) is not int or offset < 0 or offset + kind.itemsize > size or kind.fields or kind.hasobject:
+                raise Corrupt("a field of a dtype")
+            formats.append(kind)
+            offsets.append(offset)
+        self.value = np.dtype({"names": list(names), "formats": formats, "offsets": offsets, "itemsize": size})
+
 
 class Array:
-    """A NumPy array being rebuilt: a view of bytes of the file, which must be as many as its shape and dtype say."""
+    """A NumPy array being rebuilt: a view of bytes of the file, which must be as many as its shape and dtype say.
 
-    __slots__ = ("value",)
+    One of objects has a list of them, which are converted later.
+    """
+
+    __slots__ = ("objects", "shape", "value")
 
     def __init__(self) -> None:
         self.value: np.ndarray | None = None
+        self.objects: list[Any] | None = None
+        self.shape: tuple[int, ...] = ()
 
     def fill(self, machine: Machine, data: Any, dtype: Any, shape: Any, fortran: bool) -> None:
         if type(shape) is not tuple or not all(type(n) is int and n >= 0 for n in shape) or len(shape) > 64:
             raise Corrupt("the shape of an array")
         if not isinstance(dtype, DType):
             raise Corrupt("the dtype of an array")
+        if dtype.value.hasobject:
+            if type(data) is not list or len(data) != math.prod(shape):
+                raise Corrupt("an array whose objects do not match its shape")
+            machine.copy(len(data))
+            self.objects, self.shape = data, shape  # a list is in C's order, whatever the array's was
+            return
         raw = _buffer(data)
         if raw is None or len(raw) != math.prod(shape) * dtype.value.itemsize:
             raise Corrupt("an array whose bytes do not match its shape")
@@ -114,7 +143,7 @@ class Array:
         self.value = a.reshape(shape[::-1]).T if fortran else a.reshape(shape)
 
     def build(self, machine: Machine, state: Any) -> None:
-        if type(state) is not tuple or len(state) != 5 or self.value is not None:
+        if type(state) is not tuple or len(state) != 5 or self.value is not None or self.objects is not None:
             raise Corrupt("the state of an array")
         _, shape, dtype, fortran, data = state
         self.fill(machine, data, dtype, shape, bool(fortran is True))
@@ -206,6 +235,13 @@ def _complex(machine: Machine, real: Any, imaginary: Any) -> complex:
     return complex(real, imaginary)
 
 
+def _evaluated(machine: Machine, text: Any, names: Any) -> Array:
+    """How the reference stores the memory of a tensor of a static program: ``eval("data", {"data": array})``."""
+    if text != "data" or type(names) is not dict or list(names) != ["data"] or not isinstance(names["data"], Array):
+        raise Corrupt("a text that is to be evaluated")
+    return names["data"]
+
+
 def _encode(machine: Machine, text: Any, encoding: Any = "latin1") -> Any:
     return machine.encoded(text, encoding)
 
@@ -225,7 +261,8 @@ _NAMES: dict[tuple[str, str], Any] = {
 }
 for _builtins in ("builtins", "__builtin__"):
     for _name, _make in (
-        ("tuple", _pair), ("set", _set), ("frozenset", _frozenset), ("bytearray", _bytearray), ("complex", _complex)
+        ("tuple", _pair), ("set", _set), ("frozenset", _frozenset), ("bytearray", _bytearray), ("complex", _complex),
+        ("eval", _evaluated),
     ):  # fmt: skip
         _NAMES[_builtins, _name] = _make
 for _core in ("core", "_core"):
@@ -234,17 +271,33 @@ for _core in ("core", "_core"):
     _NAMES[f"numpy.{_core}.numeric", "_frombuffer"] = _frombuffer
 for _name in _OWN:
     _NAMES["ml_dtypes", _name] = _NAMES["ml_dtypes._ml_dtypes_ext", _name] = _name
-_FOUND = {key: Call(value) if callable(value) else value for key, value in _NAMES.items()}
+# As data a name of a type is the type.
+_TYPES = {
+    _pair: tuple,
+    _set: set,
+    _frozenset: frozenset,
+    _bytearray: bytearray,
+    _complex: complex,
+    _ordered: OrderedDict,
+}
+_FOUND: dict[tuple[str, str], Any] = {
+    key: Call(value, _TYPES.get(value)) if callable(value) else value for key, value in _NAMES.items()
+}
+_FOUND.update(plain_objects.NAMES)
 
 
 # --- the interpreter -----------------------------------------------------------------------------------------------
 
 
 class Machine:
-    """Carries out the opcodes of one pickle, which begins at the first byte of ``data``."""
+    """Carries out the opcodes of one pickle, which begins at the first byte of ``data``.
 
-    def __init__(self, data: memoryview) -> None:
+    ``trusted``: names that the file may call besides (``plain_objects.trusted_names``).
+    """
+
+    def __init__(self, data: memoryview, trusted: Mapping[tuple[str, str], Class] | None = None) -> None:
         self.data = data
+        self.trusted = trusted or {}
         self.size = len(data)
         self.at = 0
         self.stack: list[Any] = []
@@ -309,6 +362,8 @@ class Machine:
                 self.spend(1 + len(x))  # its elements were hashed when it was made
             elif x is None or kind in (float, bool, complex) or isinstance(x, np.generic):
                 self.spend(1)
+            elif isinstance(x, plain_objects.HASHABLE):
+                self.spend(16)
             else:
                 raise Corrupt(f"a key that is a {kind.__name__.lower()}")
         return hash(key)
@@ -336,10 +391,15 @@ class Machine:
             container.add(key)
 
     def set_items(self, table: Any, items: list[Any]) -> None:
-        if type(table) is not dict and type(table) is not OrderedDict:
-            raise Corrupt("items of what is no dict")
         if len(items) % 2:
             raise Corrupt("a key without a value")
+        if type(table) is Instance:
+            for key in items[::2]:
+                self.hash_of(key)
+            table.items.extend(zip(items[::2], items[1::2], strict=True))
+            return
+        if type(table) is not dict and type(table) is not OrderedDict:
+            raise Corrupt("items of what is no dict")
         counts = self._counts(table)
         for i in range(0, len(items), 2):
             if not i % _ROUND:
@@ -453,9 +513,9 @@ class Machine:
     def push_name(self, module: Any, name: Any) -> None:
         if type(module) is not str or type(name) is not str:
             raise Corrupt("a name that is no text")
-        value = _FOUND.get((module, name))
+        value = _FOUND.get((module, name)) or self.trusted.get((module, name))
         if value is None:
-            raise Corrupt(f"{module[:100]}.{name[:100]}, which is not data")
+            raise Unknown(f"{module[:100]}.{name[:100]}")
         self.stack.append(value)
 
 
@@ -588,17 +648,21 @@ def _dict(m: Machine) -> None:
 @_on(b"a")
 def _append(m: Machine) -> None:
     value, out = m.pop(), m.top()
-    if type(out) is not list:
-        raise Corrupt("an element of what is no list")
-    out.append(value)
+    _elements(out).append(value)
 
 
 @_on(b"e")
 def _appends(m: Machine) -> None:
     values, out = m.pop_to_mark(), m.top()
-    if type(out) is not list:
+    _elements(out).extend(values)
+
+
+def _elements(of: Any) -> list[Any]:
+    if type(of) is Instance:
+        return of.elements
+    if type(of) is not list:
         raise Corrupt("elements of what is no list")
-    out.extend(values)
+    return of
 
 
 @_on(b"s")
@@ -635,12 +699,52 @@ def _stack_name(m: Machine) -> None:
 @_on(b"R")
 def _reduce(m: Machine) -> None:
     arguments, call = m.pop(), m.pop()
-    if type(call) is not Call or type(arguments) is not tuple:
+    if type(arguments) is not tuple or type(call) not in (Call, Class):
         raise Corrupt("a call of a name that makes no data")
+    m.stack.append(_called(m, call, arguments))
+
+
+def _called(m: Machine, call: Call | Class, arguments: tuple) -> Any:
+    if isinstance(call, Class):
+        return _instance(m, call, call.value, arguments)
     try:
-        m.stack.append(call.make(m, *arguments))
-    except TypeError:
+        return call.make(m, *arguments)
+    except (TypeError, ArithmeticError):
         raise Corrupt("a call with other arguments") from None
+
+
+def _instance(m: Machine, of: Class, make: Callable[..., Any], arguments: tuple) -> Instance:
+    for x in arguments:
+        if of.takes is not None and type(x) not in of.takes:
+            raise Corrupt("an instance of other arguments")
+        _count(m, x)
+    return Instance(make, arguments)
+
+
+def _count(m: Machine, x: Any) -> None:
+    """An object may copy what it is made of: that counts."""
+    if isinstance(x, (list, tuple, dict, set, frozenset, str, bytes)):
+        m.copy(len(x))
+
+
+@_on(b"\x81")
+def _new(m: Machine) -> None:
+    arguments, kind = m.pop(), m.pop()
+    if type(arguments) is not tuple or type(kind) not in (Call, Class):
+        raise Corrupt("an instance of what is no class")
+    if type(kind) is Class and isinstance(kind.value, type):
+        m.stack.append(_instance(m, kind, partial(kind.value.__new__, kind.value), arguments))
+    else:
+        m.stack.append(_called(m, kind, arguments))
+
+
+@_on(b"\x92")
+def _new_with_keywords(m: Machine) -> None:
+    keywords, arguments, kind = m.pop(), m.pop(), m.pop()
+    if type(keywords) is not dict or keywords:
+        raise Corrupt("an instance that is made with keywords")
+    m.stack.extend((kind, arguments))
+    _new(m)
 
 
 @_on(b"b")
@@ -648,7 +752,13 @@ def _build(m: Machine) -> None:
     state, instance = m.pop(), m.top()
     if isinstance(instance, Array):
         instance.build(m, state)
-    elif isinstance(instance, DType):
-        instance.build(state)
+    elif isinstance(instance, (DType, ReferenceDtype)):
+        try:
+            instance.build(state)
+        except TypeError as error:
+            raise Corrupt(str(error)) from None
+    elif type(instance) is Instance and not instance.has_state:
+        _count(m, state)
+        instance.state = state
     else:
         raise Corrupt("a state of what has none")

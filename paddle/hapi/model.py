@@ -18,7 +18,7 @@ from paddle.amp import GradScaler, auto_cast, decorate
 from paddle.callbacks.callback import Callback
 from paddle.callbacks.callback_list import CallbackList, config_callbacks
 from paddle.framework.grad_mode import no_grad
-from paddle.framework.io import NAME_TABLE, load_saved, save
+from paddle.framework.io import NAME_TABLE, load_saved, save_data
 from paddle.framework.mode import in_dynamic_mode
 from paddle.hapi._batches import (
     Fields,
@@ -649,9 +649,9 @@ class Model:
             parameters = self.network.state_dict()
             state = self._optimizer.state_dict() if self._optimizer is not None else {}
         with outside():
-            save(parameters, path + PARAMETERS)
+            save_data(parameters, path + PARAMETERS)
             if state:
-                save(state, path + OPTIMIZER)
+                save_data(state, path + OPTIMIZER)
 
     def load(self, path: str, skip_mismatch: bool = False, reset_optimizer: bool = False) -> None:
         """Load what :meth:`save` has written.

@@ -84,10 +84,10 @@ class _Worker:
         return bool(poll.poll(seconds * 1e3))
 
     def disown(self) -> None:
-        """Close what this process has of it, without a word to the worker. Each descriptor is closed once, whoever asks.
+        """Close what this process has of it, without a word to the worker.
 
-        The number of a closed descriptor is soon another's: a child that another thread forks meanwhile, or while a
-        closed pool is still referred to, would close its own channel by it.
+        Each descriptor is closed once, whoever asks. The number of a closed one is soon another's: a child that another
+        thread forks meanwhile, or while a closed pool is still referred to, would close its own channel by it.
         """
         self.channel.close()
         pidfd, self.pidfd = self.pidfd, -1

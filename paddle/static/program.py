@@ -241,10 +241,15 @@ class Program:
             A dict of arrays by name, of those that have a value.
 
         Raises:
+            TypeError: a mode that is no text, or a scope that is none.
             ValueError: another mode.
         """
+        if not isinstance(mode, str):
+            raise op_error(TypeError, "state_dict", "'all', 'param' or 'opt' as mode", type(mode).__name__)
         if mode not in ("all", "param", "opt"):
             raise op_error(ValueError, "state_dict", "'all', 'param' or 'opt' as mode", repr(mode))
+        if scope is not None and not isinstance(scope, Scope):
+            raise op_error(TypeError, "state_dict", "a Scope", type(scope).__name__)
         scope = global_scope() if scope is None else scope
         found = {}
         for x in self._tracer.captured().values():

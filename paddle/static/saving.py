@@ -12,8 +12,7 @@ import numpy as np
 
 from paddle._public import public
 from paddle.framework.io import load_saved as load_data
-from paddle.framework.io import replacing
-from paddle.framework.io import save as save_data
+from paddle.framework.io import replacing, save_data
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.framework.place import current_place
@@ -29,6 +28,7 @@ from paddle.static.scope import Scope, global_scope
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor, unfilled
+from umiak.ir.program import uses
 from umiak.ir.serialise import FormatError
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer, outside
@@ -535,15 +535,28 @@ def save(program: Program, model_path: str, protocol: int = 4, **configs: Any) -
     protocol = configs.get("pickle_protocol", protocol)
     path = _prefix("save", model_path)
     program = _program("save", program)
-    tracer = program._tracer
-    named = [x for x in tracer.names.values() if isinstance(x, SymTensor) and x._tracer is tracer]
-    named = [x for x in named if not any(x is fed for _, fed in tracer.feeds)]
-    contents, _ = _contents("save", program, None, _evaluated(program, named))
+    data = program_as_bytes("save", program)
     for end, mode in ((".pdparams", "param"), (".pdopt", "opt")):
         values = program.state_dict(mode)
         with outside():
             save_data({k: from_numpy(np.array(v, order="C")) for k, v in values.items()}, path + end, protocol)
-    save_to_file(path + PROGRAM, written("save", contents).data)
+    save_to_file(path + PROGRAM, data)
+
+
+def program_as_bytes(op_name: str, program: Program) -> bytes:
+    """Return a program as for evaluation, as :func:`serialize_program` writes it.
+
+    Fetched are the variables that have a name, and those that no operation reads.
+    """
+    program = _program(op_name, program)
+    tracer = program._tracer
+    named = [x for x in tracer.names.values() if isinstance(x, SymTensor) and x._tracer is tracer]
+    read = {id(v) for operation in tracer.builder.program.walk() for v in uses(operation)}
+    read.update(id(x._value) for x in named)
+    last = [r for operation in program.global_block().ops for r in operation.results() if id(r._value) not in read]
+    fetched = [x for x in (*named, *last) if not any(x is fed for _, fed in tracer.feeds)]
+    contents, _ = _contents(op_name, program, None, _evaluated(program, fetched))
+    return written(op_name, contents).data
 
 
 def _evaluated(program: Program, xs: Sequence[Tensor]) -> list[Tensor]:

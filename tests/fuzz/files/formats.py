@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import collections
+import datetime
+import decimal
+import fractions
 import gzip
 import hashlib
 import io
@@ -11,6 +16,7 @@ import pickle
 import random
 import shutil
 import struct
+import types
 import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -102,9 +108,8 @@ class Format:
             f.write(data)
         return path
 
-    def run(self, seed: int) -> tuple[str, int]:
-        """ "loaded" or "refused", and the size of the file."""
-        i, data = self.mutated(random.Random(seed))
+    def run(self, i: int, data: bytes) -> tuple[str, int]:
+        """ "loaded" or "refused", and the size of the file, which was made of sample ``i``."""
         try:
             found = self.read(data)
         except ValueError:
@@ -164,7 +169,15 @@ class Pickles(Pdparams):
             "sets": ({1, "a"}, frozenset([2, (1, 2)])), "bytes": (b"a", bytearray(b"b")), "o": OrderedDict(a=[1, 2]),
             (1, 2.5): np.dtype("f4"), "UnpackBigParamInfor@@": {"w": {"OriginShape": (15,), "slices": ["w"]}},
         }  # fmt: skip
-        return [pickle.dumps(plain, protocol) for protocol in range(6)] + super().make()
+        objects = {
+            "at": datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone(datetime.timedelta(hours=1), "x")),
+            "n": (decimal.Decimal("1.5"), fractions.Fraction(1, 3), range(1, 9), slice(1, 2), ..., Path("a/b")),
+            "d": collections.defaultdict(list, a=[1]), "c": collections.Counter("aab"), "q": collections.deque([1], 3),
+            "s": argparse.Namespace(a=types.SimpleNamespace(b=np.ones(2))), "o": np.array([1, None, [2]], object),
+            "r": np.array([(1, 2.0)], [("a", "i4"), ("b", "f8")]), "t": (paddle.float32, paddle.CPUPlace()),
+        }  # fmt: skip
+        dumped = [pickle.dumps(x, protocol) for x, first in ((plain, 0), (objects, 2)) for protocol in range(first, 6)]
+        return dumped + super().make()
 
 
 class Safetensors(Format):
