@@ -36,6 +36,17 @@ def test_lists_of_tensors_and_numbers(dtype, way):
     assert number.tolist()[0] == 1
 
 
+@pytest.mark.parametrize("way", ["eager", "captured", "one graph"])
+def test_what_a_loop_begins_with_keeps_its_value(way):
+    def looped(i, x):
+        return paddle.static.nn.while_loop(lambda i, y: i < 3, lambda i, y: [i + 1, y * 2], [i, x])
+
+    f = looped if way == "eager" else paddle.jit.to_static(looped, full_graph=way == "one graph")
+    i, x = paddle.zeros([], "int64"), paddle.ones([2])
+    assert [y.tolist() for y in f(i, x)] == [3, [8.0, 8.0]]
+    assert (i.item(), x.tolist()) == (0, [1.0, 1.0])
+
+
 def test_a_fraction_as_a_power_of_integers():
     for y in (paddle.pow(T([4, 9]), 0.5), T([4, 9]) ** 0.5):
         assert y.dtype is paddle.float32
