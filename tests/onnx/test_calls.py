@@ -23,8 +23,6 @@ FIRST = {
     "rcnn": 16, "roi_align": 16, "grid_sample": 16, "grid_sample_nearest": 16, "grid_sample_reflection": 16,
     "index_add": 16, "index_put_add": 16, "put_along_axis_add": 16, "scatter_add": 16, "scatter_nd_add": 16,
     "scatter_nd": 16, "segment_sum": 16, "segment_mean": 16, "send_u_recv": 16, "send_ue_recv": 16,
-    "rfft": 17, "rfft_odd": 17, "fft": 17, "ifft": 17, "fft2": 17, "irfft": 17, "irfft_odd": 17, "rfft2": 17,
-    "stft": 17,
     "bitwise_and": 18, "bitwise_or": 18, "bitwise_xor": 18, "put_along_axis_max": 18, "segment_max": 18,
     "send_u_recv_max": 18, "deform_conv2d": 19, "deform_conv2d_mask": 19,
 }  # fmt: skip

@@ -196,10 +196,12 @@ def version(path):
 
 def test_a_low_opset_asks_for_the_lowest_that_can_say_the_model(tmp_path):
     assert version(exported(lambda x: x + 1, tmp_path, [spec(2)], opset=9)) == 11
-    assert version(exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, [spec(2, 8)], opset=9)) == 17
+    declared, several = [spec(2, 8)], [spec(2, None)]
+    assert version(exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, declared, opset=9)) == 11
+    assert version(exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, several, opset=9)) == 17
     with pytest.raises(ValueError, match=r"pd_op.fft_r2c: needs ONNX operator DFT \(opset 17\)"):
-        exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, [spec(2, 8)], opset=13)
-    path = exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, [spec(2, 8)], opset=13, auto_update_opset=True)
+        exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, several, opset=13)
+    path = exported(lambda x: paddle.fft.rfft(x).real(), tmp_path, several, opset=13, auto_update_opset=True)
     assert version(path) == 17
 
 
@@ -273,6 +275,27 @@ def test_what_is_refused(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ImportError, match="requires the package onnx"):
         exported(layer, tmp_path, [spec(None, 3)])
+
+
+SPECTRA = {
+    "fft of a middle axis": lambda x: paddle.as_real(paddle.fft.fft(x, axis=1)),
+    "ifft": lambda x: paddle.as_real(paddle.fft.ifft(paddle.fft.fft(x) * 2, norm="ortho")),
+    "rfft of an odd number": lambda x: paddle.as_real(paddle.fft.rfft(x[..., :5], norm="forward")),
+    "irfft of an odd number": lambda x: paddle.fft.irfft(paddle.fft.rfft(x), n=7),
+    "irfft2": lambda x: paddle.fft.irfft2(paddle.fft.rfft2(x) * 0.5),
+    "hfft": lambda x: paddle.fft.hfft(paddle.fft.ihfft(x)),
+    "stft": lambda x: paddle.as_real(paddle.signal.stft(x.flatten(1), n_fft=8, hop_length=2, window=paddle.ones([8]))),
+}
+
+
+@pytest.mark.parametrize("opset", [11, 13, 16])
+@pytest.mark.parametrize("name", SPECTRA)
+def test_transforms_of_a_known_number_of_points_need_no_opset(name, opset, tmp_path):
+    path = exported(SPECTRA[name], tmp_path, [spec(None, 4, 6)], opset=opset)
+    assert version(path) == opset
+    x = np.random.default_rng(0).standard_normal((3, 4, 6)).astype("float32")
+    (found,) = run(path, {"x": x})
+    np.testing.assert_allclose(found, SPECTRA[name](paddle.to_tensor(x)).numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_configs_without_a_meaning_here_are_taken(tmp_path):

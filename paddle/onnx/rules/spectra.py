@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from paddle.onnx.builder import Builder, Value
 from paddle.onnx.elements import PARTS
 from paddle.onnx.rules.elementwise import paired, parts, real
@@ -60,12 +62,42 @@ def conjugated(g: Builder, x: Value) -> Value:
     return Value(g, y.name, x.dtype, x.shape)
 
 
-def _transformed(g: Builder, x: Value, axis: int, inverse: bool, onesided: bool = False) -> Value:
-    """The transform of pairs (or of single real parts) along an axis; its inverse is divided by the length."""
+# Of a transform as a matmul: of more its matrix is larger than a model should be.
+MOST_POINTS = 1024
+
+
+def _transformed(
+    g: Builder, x: Value, axis: int, inverse: bool, points: int, onesided: bool = False, single: bool = False
+) -> Value:
+    """The transform of pairs (or of ``single`` real parts) along an axis of ``points`` elements, -1 where these are
+    open; its inverse is divided by the length."""
+    if g.opset < 17 and 0 < points <= MOST_POINTS:
+        return _by_matmul(g, x, axis, inverse, points, onesided, 1 if single else 2)
     flags: dict[str, Any] = {"inverse": int(inverse), "onesided": int(onesided)}
     if g.opset >= 20:
         return g.node("DFT", x, None, g.constant(axis, "int64"), **flags)
     return g.node("DFT", x, axis=axis, **flags)
+
+
+def _by_matmul(g: Builder, x: Value, axis: int, inverse: bool, points: int, onesided: bool, count: int) -> Value:
+    """A transform below the opset that has it: all points times their roots of unity. ``count``: of parts of each."""
+    turns = np.outer(np.arange(points), np.arange(points // 2 + 1 if onesided else points)) % points / points
+    angles = 2 * np.pi * turns * (1 if inverse else -1)
+    scale = 1 / points if inverse else 1.0
+    of_real = np.stack([np.cos(angles), np.sin(angles)], -1) * scale  # [point, frequency, part]
+    of_imaginary = np.stack([-np.sin(angles), np.cos(angles)], -1) * scale
+    matrix = np.stack([of_real, of_imaginary][:count], 1).reshape(points * count, -1)
+    order = [*(a for a in range(x.rank - 1) if a != axis), axis, x.rank - 1]
+    rows = known(transpose(g, x, order), [-1] * x.rank)
+    kept = [0] * (x.rank - 2)
+    flat = known(g.node("Reshape", rows, g.ints([*kept, points * count])), [-1] * (x.rank - 1))
+    made = g.node("MatMul", flat, g.constant(matrix, real(x)))
+    y = known(g.node("Reshape", made, g.ints([*kept, turns.shape[1], 2])), [-1] * x.rank)
+    return transpose(g, y, [order.index(a) for a in range(x.rank)])
+
+
+def _points(x: Value, axis: int) -> int:
+    return -1 if x.shape is None else x.shape[axis]
 
 
 def _scaled(
@@ -93,7 +125,7 @@ def fft_c2c(g: Builder, o: Call) -> Value:
     axes = [a % x.rank for a in o("axes")]
     y = pairs(g, x)
     for a in axes:
-        y = known(_transformed(g, y, a, inverse), [-1] * (x.rank + 1))
+        y = known(_transformed(g, y, a, inverse, _points(x, a)), [-1] * (x.rank + 1))
     return _complex(g, _scaled(g, o, y, x, axes, inverse), x.rank)
 
 
@@ -102,9 +134,10 @@ def fft_r2c(g: Builder, o: Call) -> Value:
     x, inverse = o[0], not o("forward", True)
     axes, half = [a % x.rank for a in o("axes")], o("onesided", True)
     single = unsqueeze(g, x, [-1])
-    y = known(_transformed(g, single, axes[-1], False, half), [-1] * (x.rank + 1))
+    points = _points(x, axes[-1])
+    y = known(_transformed(g, single, axes[-1], False, points, half, True), [-1] * (x.rank + 1))
     for a in axes[:-1]:
-        y = known(_transformed(g, y, a, False), [-1] * (x.rank + 1))
+        y = known(_transformed(g, y, a, False, _points(x, a)), [-1] * (x.rank + 1))
     if inverse:  # the inverse of real numbers is the conjugate of their transform
         y = y * g.constant([1.0, -1.0], y.dtype)
     return _complex(g, _scaled(g, o, y, x, axes, False), x.rank)
@@ -114,7 +147,8 @@ def fft_r2c(g: Builder, o: Call) -> Value:
 def stft(g: Builder, o: Call) -> Value:
     x, window, length = o[0], o[1], o("n_fft")
     frames = framed(g, x, x.rank - 1, length, o("hop_length")) * window
-    y = _transformed(g, unsqueeze(g, known(frames, [-1] * (x.rank + 1)), [-1]), x.rank, False, o("onesided", True))
+    single = unsqueeze(g, known(frames, [-1] * (x.rank + 1)), [-1])
+    y = _transformed(g, single, x.rank, False, length, o("onesided", True), True)
     if o("normalized", False):
         y = y / length**0.5
     order = [*range(x.rank - 1), x.rank, x.rank - 1, x.rank + 1]  # frequencies before frames
@@ -130,14 +164,15 @@ def fft_c2r(g: Builder, o: Call) -> Value:
     length = o("last_dim_size", 0)
     n = g.ints([length]) if length else (size(g, x, last) - 1) * 2
     for a in axes[:-1]:
-        y = known(_transformed(g, y, a, True), [-1] * (x.rank + 1))
+        y = known(_transformed(g, y, a, True, _points(x, a)), [-1] * (x.rank + 1))
     # The other half are conjugates in reverse.
     half = n / g.ints([2]) + 1
     y = known(slices(g, y, [last], g.ints([0]), half), [-1] * (x.rank + 1))
     rest = slices(g, y, [last], g.ints([1]), (n + 1) / g.ints([2]))
     rest = slices(g, rest, [last], [-1], [INT64.min], [-1]) * g.constant([1.0, -1.0], y.dtype)
     spectrum = known(g.node("Concat", y, rest, axis=last), [-1] * (x.rank + 1))
-    y = parts(g, known(_transformed(g, spectrum, last, True), [-1] * (x.rank + 1)))[0]
+    points = length or max((_points(x, last) - 1) * 2, -1)
+    y = parts(g, known(_transformed(g, spectrum, last, True, points), [-1] * (x.rank + 1)))[0]
     y = known(y, [-1] * x.rank)
     count = n
     for a in axes[:-1]:
