@@ -10,6 +10,7 @@ from paddle.static.formats.operators import (
     creation,
     detection,
     elementwise,
+    experts,
     labels,
     losses,
     manipulation,

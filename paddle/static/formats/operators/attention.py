@@ -36,6 +36,44 @@ def flash_attn(
     return F.scaled_dot_product_attention(q, k, v, attn_mask, dropout, causal, not is_test), None, None, None
 
 
+@operator("flashmask_attention")
+def flashmask_attention(
+    q: Tensor, k: Tensor, v: Tensor, startend_row_indices: Tensor, fixed_seed_offset: Tensor | None = None, *,
+    dropout: float = 0.0, causal: bool = False, return_softmax: bool = False, is_test: bool = False,
+) -> Any:  # fmt: skip
+    y = F.flashmask_attention(q, k, v, startend_row_indices, dropout=dropout, causal=causal, training=not is_test)
+    return y, None, None, None
+
+
+@operator("fused_dot_product_attention")
+def fused_dot_product_attention(
+    q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None, cu_seqlen_q: Tensor | None = None,
+    cu_seqlen_kv: Tensor | None = None, *, scaling_factor: float, dropout_probability: float,
+    is_training: bool = False, mask_type_str: str = "none", bias_type_str: str = "none",
+) -> Any:  # fmt: skip
+    if cu_seqlen_q is not None or cu_seqlen_kv is not None or mask_type_str not in ("none", "causal"):
+        raise ValueError(f"[fused_dot_product_attention] requires whole sequences, got a mask {mask_type_str!r}")
+    if bias is not None and bias_type_str == "pre_scale_bias":
+        bias = bias * scaling_factor
+    causal = mask_type_str == "causal"
+    return F.scaled_dot_product_attention(
+        q, k, v, bias, dropout_probability, causal, is_training, scale=scaling_factor
+    ), None, None  # fmt: skip
+
+
+@operator("sparse_attention")
+def sparse_attention(
+    q: Tensor, k: Tensor, v: Tensor, offset: Tensor, columns: Tensor, key_padding_mask: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+) -> Any:  # fmt: skip
+    return F.sparse_attention(q, k, v, offset, columns, key_padding_mask, attn_mask), None, None
+
+
+@operator("fused_partial_rope")
+def fused_partial_rope(x: Tensor, cos: Tensor, sin: Tensor) -> Any:
+    return IF.fused_partial_rope(x, cos, sin)
+
+
 @operator("memory_efficient_attention")
 def memory_efficient_attention(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, *unused: Tensor, causal: bool = False,

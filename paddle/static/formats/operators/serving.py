@@ -20,6 +20,11 @@ def variable_length_memory_efficient_attention(
     )
 
 
+@operator("blha_get_max_len")
+def blha_get_max_len(seq_lens_encoder: Tensor, seq_lens_decoder: Tensor, batch_size: Tensor) -> Any:
+    return IF.blha_get_max_len(seq_lens_encoder, seq_lens_decoder, batch_size)
+
+
 @operator("masked_multihead_attention")
 def masked_multihead_attention(
     x: Tensor, cache_kv: Tensor, bias: Tensor | None = None, src_mask: Tensor | None = None,
