@@ -34,6 +34,7 @@ PATHS: dict[str, str | dict[str, str]] = {
     },
     # --- paddle.base -------------------------------------------------------------------------------------------------
     "paddle.base": {
+        "paddle.static.data_feeder": "DataFeeder",
         "paddle": f"Tensor disable_signal_handler no_grad {_BUILD} {_DYNAMIC}",
         "paddle.framework": f"{_PLACES} ParamAttr get_flags set_flags in_dygraph_mode=in_dynamic_mode",
         "paddle.framework.mode": "in_dynamic_or_pir_mode in_pir_mode",
@@ -46,7 +47,11 @@ PATHS: dict[str, str | dict[str, str]] = {
     "paddle.base.backward": {"paddle.static": "append_backward gradients"},
     "paddle.base.compiler": {"paddle.static": "BuildStrategy CompiledProgram"},
     "paddle.base.core": "paddle.framework.core",
-    "paddle.base.data_feeder": {"paddle.framework.checks": _CHECKS, "paddle.framework.tensor_type": "Variable"},
+    "paddle.base.data_feeder": {
+        "paddle.framework.checks": _CHECKS,
+        "paddle.framework.tensor_type": "Variable",
+        "paddle.static.data_feeder": "DataFeeder",
+    },
     "paddle.base.dygraph": {
         "paddle": "no_grad grad enable_dygraph=disable_static",
         "paddle.framework.mode": "enabled=in_dynamic_mode guard",
@@ -204,6 +209,7 @@ PATHS: dict[str, str | dict[str, str]] = {
         )
     },
     "paddle.io.dataloader.batch_sampler": {"paddle.io": "BatchSampler DistributedBatchSampler"},
+    "paddle.io.dataloader.collate": "paddle.io.collate",
     "paddle.io.dataloader.dataloader_iter": {"paddle.io.loader": "_DataLoaderIterBase=_BatchIterator"},
     "paddle.io.dataloader.dataset": {
         "paddle.io": (

@@ -131,7 +131,7 @@ def test_both_orders_of_arguments():
     [
         (TypeError, "an optimizer", {}),
         (TypeError, "options of", {"speed": 1}),
-        (ValueError, "level 'O1'", {"level": "O7"}),
+        (ValueError, "level 'O0', 'O1'", {"level": "O7"}),
         (ValueError, "incr_ratio above 1", {"incr_ratio": 1.0}),
         (ValueError, "of at least 1", {"incr_every_n_steps": 0}),
         (TypeError, "AutoMixedPrecisionLists or None", {"amp_lists": {"matmul"}}),
@@ -174,3 +174,18 @@ def test_a_copy_for_evaluation_is_cast_if_it_is_asked_for(programs):
     assert dtypes(test, "linear") == ["bfloat16"] * 2
     wide = exe.run(main.clone(for_test=True), {"x": X}, [loss])[0]
     np.testing.assert_allclose(exe.run(test, {"x": X}, [loss])[0], wide, rtol=2e-2)
+
+
+def test_level_o0_casts_nothing(programs):
+    x = data("x", [None, 2])
+    loss = paddle.nn.Linear(2, 1)(x).mean()
+    optimizer = amp.decorate(paddle.optimizer.SGD(0.1), level="O0", init_loss_scaling=8.0)
+    optimizer.minimize(loss)
+    executor = Executor()
+    executor.run(paddle.static.default_startup_program())
+    optimizer.amp_init(paddle.CPUPlace())
+    assert not any("float16" in str(op) for op in paddle.static.default_main_program().global_block().ops)
+    feed = {"x": np.ones([2, 2], "float32")}
+    first, second = (executor.run(feed=feed, fetch_list=[loss])[0] for _ in range(2))
+    np.testing.assert_allclose(second, first - 0.1 * 3, rtol=1e-5)  # the gradient of each weight and the bias is 1
+    assert executor.run(feed=feed, fetch_list=[optimizer.get_loss_scaling()])[0] == 8.0

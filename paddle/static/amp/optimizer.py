@@ -64,7 +64,7 @@ class OptimizerWithMixedPrecision:
             use_fp16_test: have it compute in the narrower type as well.
             rewrite_master_weight: accepted.
         """
-        if test_program is not None and use_fp16_test:
+        if test_program is not None and use_fp16_test and self._settings["level"] != "O0":
             cast_model_to_fp16(
                 test_program, self._amp_lists, self._settings["use_amp_guard"], self._amp_lists.amp_dtype,
                 self._settings["level"], self._settings["use_promote"],
@@ -89,7 +89,8 @@ class OptimizerWithMixedPrecision:
         tracer = tracer_of("minimize", loss)
         settings = self._settings
         guarded = settings["use_amp_guard"] and settings["level"] == "O2"
-        cast(tracer, self._amp_lists, settings["level"], guarded, settings["use_promote"])
+        if settings["level"] != "O0":
+            cast(tracer, self._amp_lists, settings["level"], guarded, settings["use_promote"])
         if startup_program is not None:
             with program_guard(default_main_program(), startup_program):
                 self._make_variables()
@@ -232,8 +233,9 @@ def decorate(*args: Any, **kwargs: Any) -> OptimizerWithMixedPrecision:
 
     Args:
         *args: the optimizer, ``AutoMixedPrecisionLists``, and what follows above.
-        **kwargs: the same by name. Parameters stay float32 (``master_weight``), and so do their gradients
-            (``master_grad``); ``use_dynamic_loss_scaling=None`` adapts the scale for float16 alone.
+        **kwargs: the same by name. Level ``"O0"`` scales the loss and casts nothing. Parameters stay float32
+            (``master_weight``), and so do their gradients (``master_grad``); ``use_dynamic_loss_scaling=None`` adapts
+            the scale for float16 alone.
 
     Returns:
         An optimizer with ``minimize``, ``backward``, ``apply_gradients``, ``amp_init``, ``get_loss_scaling()`` and
@@ -276,8 +278,8 @@ def decorate(*args: Any, **kwargs: Any) -> OptimizerWithMixedPrecision:
         pure = settings.pop("use_pure_fp16")
         guard, low = settings.pop("use_fp16_guard"), "bfloat16" if settings.pop("use_bf16") else "float16"
         settings.update(level="O2" if pure else "O1", dtype=low, use_amp_guard=pure if guard is None else guard)
-    if settings["level"] not in ("O1", "O2", "OD"):
-        raise op_error(ValueError, "decorate", "level 'O1', 'O2' or 'OD'", repr(settings["level"]))
+    if settings["level"] not in ("O0", "O1", "O2", "OD"):
+        raise op_error(ValueError, "decorate", "level 'O0', 'O1', 'O2' or 'OD'", repr(settings["level"]))
     low = _low_dtype("decorate", settings["dtype"]).name
     if not settings["init_loss_scaling"] > 0 or not settings["incr_ratio"] > 1 or not 0 < settings["decr_ratio"] < 1:
         got = [settings[k] for k in ("init_loss_scaling", "incr_ratio", "decr_ratio")]
