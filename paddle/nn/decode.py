@@ -238,7 +238,7 @@ def _merged(x: Tensor) -> Tensor:
 def dynamic_decode(
     decoder: Any,
     inits: Any = None,
-    max_step_num: int | None = None,
+    max_step_num: int | Tensor | None = None,
     output_time_major: bool = False,
     impute_finished: bool = False,
     is_test: bool = False,
@@ -254,7 +254,8 @@ def dynamic_decode(
         decoder: a :class:`BeamSearchDecoder`, or anything with ``initialize``, ``step``, ``finalize`` and
             ``tracks_own_finished``.
         inits: what ``initialize`` takes.
-        max_step_num: decoding ends after one step more than this; None: when all sequences have finished.
+        max_step_num: decoding ends after one step more than this, an int or a tensor of one integer; None: when all
+            sequences have finished.
         output_time_major: outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
         impute_finished: sequences that have finished keep their states. Decoders that track what has finished do this
             themselves.
@@ -283,11 +284,15 @@ def dynamic_decode(
     lengths = create_on(finished.place, ops.full, 0, dt.int64, tuple(finished.shape))
     now = _Search(inputs, states, finished, lengths)
 
-    def step(time: Tensor, now: _Search) -> tuple[Any, _Search]:
-        return _step(decoder, time, now, impute_finished, kwargs)
-
     tracer = capture_of()
     in_one_program = tracer is not None and tracer.one_program
+    # Of a function that is captured as a whole: the user's step may have branches on data.
+    world = getattr(tracer, "world", None) if in_one_program else None
+    stepping = decoder.step if world is None else world.traced(decoder.step)
+
+    def step(time: Tensor, now: _Search) -> tuple[Any, _Search]:
+        return _step(decoder, stepping, time, now, impute_finished, kwargs)
+
     stacked, now = (_recorded if in_one_program else _steps)(step, now, max_step_num)
     states, lengths = now.states, now.lengths
     try:
@@ -313,10 +318,15 @@ _UNFINISHED = "sequences of which one at least has not finished at the start"
 
 
 def _step(
-    decoder: Any, time: Tensor, now: _Search, impute_finished: bool, kwargs: dict[str, Any]
+    decoder: Any,
+    stepping: Callable[..., Any],
+    time: Tensor,
+    now: _Search,
+    impute_finished: bool,
+    kwargs: dict[str, Any],
 ) -> tuple[Any, _Search]:
     """The outputs of a step, and what it leaves."""
-    outputs, states, inputs, finished = decoder.step(time, now.inputs, now.states, **kwargs)
+    outputs, states, inputs, finished = stepping(time, now.inputs, now.states, **kwargs)
     if decoder.tracks_own_finished:
         return outputs, _Search(inputs, states, finished, getattr(states, "lengths", now.lengths))
     lengths = ops.add(now.lengths, ops.cast(ops.logical_not(now.finished), dtype=dt.int64))
@@ -325,7 +335,7 @@ def _step(
     return outputs, _Search(inputs, states, ops.logical_or(finished, now.finished), lengths)
 
 
-def _steps(step: _Stepping, now: _Search, most: int | None) -> tuple[Any, _Search]:
+def _steps(step: _Stepping, now: _Search, most: Any) -> tuple[Any, _Search]:
     """All steps one by one: their outputs, stacked, and what the last one leaves."""
     steps: list[Any] = []
     while not bool(now.finished.numpy().all()):
@@ -338,7 +348,7 @@ def _steps(step: _Stepping, now: _Search, most: int | None) -> tuple[Any, _Searc
     return pytree.map(lambda *xs: ops.stack(xs, axis=0), *steps), now
 
 
-def _recorded(step: _Stepping, now: _Search, most: int | None) -> tuple[Any, _Search]:
+def _recorded(step: _Stepping, now: _Search, most: Any) -> tuple[Any, _Search]:
     """The same as operations: the first step, whose outputs say what there is to stack, and a loop of the others."""
     from umiak.runtime import regions  # with all that captures functions
 
@@ -350,7 +360,9 @@ def _recorded(step: _Stepping, now: _Search, most: int | None) -> tuple[Any, _Se
     ops.require(ops.logical_not(all_finished(now)), kind="ValueError", args=(message,))
     outputs, now = step(create_on(place, ops.full, 0, dt.int64, (1,)), now)
     stacked = pytree.map(lambda x: ops.unsqueeze(x, axes=(0,)), outputs)
-    if most is not None and most < 1:
+    if isinstance(most, Tensor):
+        most = ops.cast(ops.reshape(most, shape=()), dtype=dt.int64)
+    elif type(most) is int and most < 1:
         return stacked, now
     first, structure = pytree.flatten((create_on(place, ops.full, 1, dt.int64, (1,)), now, stacked))
 

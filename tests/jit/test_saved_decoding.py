@@ -202,3 +202,62 @@ def test_steps_of_another_structure_are_refused(tmp_path):
     net.counting = Changing()
     with pytest.raises(TypeError, match=r"\[dynamic_decode\] requires steps that leave inputs"):
         paddle.jit.save(net, str(tmp_path / "model"), [InputSpec([None], "float32", "x")])
+
+
+class Choosing(nn.Layer):
+    """A user's decoder with a branch and a loop on data in its step."""
+
+    tracks_own_finished = False
+
+    def __init__(self):
+        super().__init__()
+        self.cell, self.embed = nn.GRUCell(WIDTH, WIDTH), nn.Embedding(VOCABULARY, WIDTH)
+        self.project = nn.Linear(WIDTH, VOCABULARY)
+
+    def initialize(self, first):
+        n = first.shape[0]
+        return paddle.full([n], 2, "int64"), first, paddle.zeros([n], "bool")
+
+    def step(self, time, inputs, states, **kwargs):
+        y, states = self.cell(self.embed(inputs), states)
+        scores = self.project(y) * 3
+        if scores.max() > 1:
+            scores = scores * 0.5
+        while scores.max() > 1:
+            scores = scores - 0.25
+        tokens = paddle.argmax(scores, -1)
+        return (scores, tokens), states, tokens, tokens == END
+
+    def finalize(self, outputs, states, lengths):
+        return outputs, states
+
+
+class Bounded(nn.Layer):
+    def __init__(self):
+        super().__init__()
+        self.decoder = Choosing()
+
+    def forward(self, first, most):
+        (scores, tokens), states, lengths = nn.dynamic_decode(
+            self.decoder, first, max_step_num=most, return_length=True
+        )
+        return scores, tokens, states, lengths
+
+
+@pytest.mark.parametrize("shape", [[], [1]])
+def test_steps_branch_on_data_and_end_behind_a_number_that_is_data(shape, tmp_path):
+    paddle.seed(5)
+    net, path = Bounded(), str(tmp_path / "m")
+    net.eval()
+    specs = [InputSpec([None, WIDTH], "float32", "first"), InputSpec(shape, "int64", "most")]
+    paddle.jit.save(net, path, specs)
+    loaded = paddle.jit.load(path)
+    predictor = inference.create_predictor(inference.Config(path + ".json", path + ".pdiparams"))
+    captured = paddle.jit.to_static(net.forward, full_graph=True)
+    for n, most in ((3, 4), (1, 0), (2, 1), (5, 7)):
+        given = paddle.randn([n, WIDTH]), paddle.full(shape, most, "int64")
+        wanted = net(*given)
+        for found in (loaded(*given), captured(*given), predictor.run(list(given))):
+            for x, y in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(x.numpy(), y.numpy(), rtol=1e-4, atol=1e-5)
+    assert not captured.fallbacks

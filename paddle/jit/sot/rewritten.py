@@ -74,6 +74,9 @@ class Simulated(World):
             return not self.simulator.identical(*args)
         return self.simulator.call(f, args, kwargs)
 
+    def traced(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *args, **kwargs: self.simulator.call(f, args, kwargs)
+
     def fix(self, n: Any) -> bool:
         if isinstance(n, Sym):
             self._trace.steer(n)

@@ -51,6 +51,13 @@ class World:
         """Return what a call of the user's function, or of an operator on the user's objects, gives."""
         return f(*args, **kwargs)
 
+    def traced(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of the user's, for a function of the library that calls it, with its branches and loops on
+        tensors as operations."""
+        from paddle.jit.source.callees import converted  # which is over this module
+
+        return converted(f)
+
     def fix(self, n: Any) -> bool:
         """Have a symbolic size be the number that it is, in a trace that begins anew; return False if it cannot be."""
         return False
