@@ -459,9 +459,13 @@ INDICES = {"startend_row_indices": np.full((1, 1, 4, 1), 4, np.int32)}
         (
             {"startend_row_indices": np.zeros((1, 1, 4, 4), np.int32)},
             ValueError,
-            r"of shape \[1, 1, 2 or 2, 4, 1 or 2\]",
+            r"of shape \[batch 1, heads 1 or 2, keys 4, columns 1 or 2\]",
         ),
-        ({"startend_row_indices": np.zeros((1, 3, 4, 1), np.int32)}, ValueError, r"a mask of int32 of shape"),
+        (
+            {"startend_row_indices": np.zeros((1, 3, 4, 1), np.int32)},
+            ValueError,
+            r"of shape \[batch 1, heads 1 or 2, keys 4, columns 1 or 2\], got \(1, 3, 4, 1\)",
+        ),
         ({"startend_row_indices": np.zeros((1, 1, 5, 1), np.int32)}, ValueError, r"a mask of int32 of shape"),
         ({"startend_row_indices": np.zeros((1, 4, 1), np.int32)}, ValueError, r"a mask of int32 of shape"),
         (

@@ -220,7 +220,8 @@ class AttentionBase(Op):
     def check_hidden(self, mask, b, h, sk, heads):
         """Refuse a mask of int32 that does not belong to the other operands."""
         got, counts = tuple(mask.shape), tuple(COLUMNS[self.causal])
-        required = f"a mask of int32 of shape [{b}, 1, {heads} or {h}, {sk}, {' or '.join(map(str, counts))}]"
+        each, columns = f"1 or {h}" if dim.same(heads, h) else f"1, {heads} or {h}", " or ".join(map(str, counts))
+        required = f"a mask of int32 of shape [batch {b}, heads {each}, keys {sk}, columns {columns}]"
         if len(mask.shape) != 4:
             self.fail(ValueError, required, got)
         m_batch, m_heads, m_keys, n = mask.shape
