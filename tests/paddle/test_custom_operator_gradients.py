@@ -115,3 +115,41 @@ def test_saved_tensors_that_were_modified_since_are_no_matter_to_gradients_that_
     y.add_(paddle.ones([2]))
     (g,) = paddle.grad((z * z).sum(), x, create_graph=True)
     assert g.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("given", ["float16", "float64", "int64", "complex128"])
+@pytest.mark.parametrize("mode", ["eager", "captured", "untraceable", "static"])
+def test_gradients_of_other_dtypes_are_those_of_the_operands(given, mode):
+    """As in PyLayer: an operator that computes narrow, or casts, may give what it has."""
+    name = f"tests::cast_{given}_{mode}"
+    twice = paddle.library.custom_op(name, mutates_args=())(_twice)
+    twice.register_fake(lambda x, y: paddle.empty_like(x))
+    reads = mode == "untraceable"
+
+    def backward(ctx, g):
+        g = paddle.to_tensor(g.numpy()) if reads else g
+        return (g * 2).astype(given), None
+
+    twice.register_autograd(backward)
+    x, y = paddle.to_tensor([1.0, 2.0], stop_gradient=False), paddle.to_tensor([1, 2])
+    f = lambda x: (twice(x, y) + twice(x * 1, y) + x).sum()  # noqa: E731
+    if mode == "static":
+        program = paddle.static.Program()
+        paddle.enable_static()
+        try:
+            with paddle.static.program_guard(program, paddle.static.Program()):
+                fed = paddle.static.data("x", [2], "float32")
+                fed.stop_gradient = False
+                (g,) = paddle.static.gradients([twice(fed, fed).sum()], [fed])
+                got = paddle.static.Executor().run(program, feed={"x": x.numpy()}, fetch_list=[g])[0]
+        finally:
+            paddle.disable_static()
+        assert got.dtype == np.float32 and got.tolist() == [2.0, 2.0]
+        return
+    (f if mode == "eager" else paddle.jit.to_static(f))(x).backward()
+    assert x.grad.dtype == paddle.float32
+    assert x.grad.tolist() == [5.0, 5.0]
+
+
+def _twice(x: paddle.Tensor, y: paddle.Tensor) -> paddle.Tensor:
+    return x * 2

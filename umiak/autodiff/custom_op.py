@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,7 +76,16 @@ class Operator(OperatorCall):
         if definition.backward is None:
             return _through_function(definition, op, args, tensors, numbers)
         results = apply(op, tensors, numbers)
-        return attach(definition, op.form, args, tensors, list(results), op.packing, _Like, _Backward)
+        return attach(
+            definition,
+            op.form,
+            args,
+            tensors,
+            list(results),
+            op.packing,
+            _Like,
+            _backward_of(tuple(map(_DTYPE, tensors))),
+        )
 
     def _refusal(self, position: int, value: Any) -> Exception:
         name = self.definition.schema.arguments[position].name
@@ -135,6 +145,7 @@ class _Backward(BackwardCall):
 
     __slots__ = ()
     traceable = True  # see Capture.python_node
+    dtypes: ClassVar[tuple]  # of the operands
 
     def __call__(self, *grads: Any) -> list[Any]:
         if self.metas is not None:
@@ -146,9 +157,19 @@ class _Backward(BackwardCall):
                 full = [_zeros(m) if g is None else g for g, m in zip(full, self.metas, strict=True)]
             grads = full  # type: ignore[assignment]
         gradients = rules.pulled(self.definition, self.form, self.ctx, grads, self.packing)
+        gradients = rules.of_dtypes(gradients, self.dtypes)
         if current().grad_enabled and not is_tracing():
             return _differentiable(self.definition, self.ctx, grads, gradients)
         return gradients
+
+
+_DTYPE = operator.attrgetter("dtype")
+
+
+@functools.lru_cache(256)
+def _backward_of(dtypes: tuple) -> type[_Backward]:
+    """The class of gradient functions of calls with operands of these dtypes."""
+    return type("_Backward", (_Backward,), {"__slots__": (), "dtypes": dtypes})
 
 
 def _differentiable(definition: Definition, ctx: Any, grads: Sequence[Any], gradients: list[Any]) -> list[Any]:
@@ -233,7 +254,16 @@ def _inlined(definition: Definition, args: tuple, parts: Parts) -> Any:
         elif not y.is_leaf or y._base is not None or not y.stop_gradient:
             outputs[i] = y.detach()
     packing = type(None) if result is None else Tensor if isinstance(result, Tensor) else type(result)
-    return attach(definition, parts.form, args, parts.tensors, outputs, packing, _Like, _Backward)
+    return attach(
+        definition,
+        parts.form,
+        args,
+        parts.tensors,
+        outputs,
+        packing,
+        _Like,
+        _backward_of(tuple(map(_DTYPE, parts.tensors))),
+    )
 
 
 # --- in programs -----------------------------------------------------------------------------------------------------

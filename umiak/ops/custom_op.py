@@ -205,6 +205,14 @@ def pulled(
     return gradients_of(definition.name, form, definition.backward(ctx, *given))
 
 
+def of_dtypes(gradients: list[Any], dtypes: Sequence[Any]) -> list[Any]:
+    """Gradients in the dtypes of the operands; of complex ones for real operands the real part."""
+    for i, (g, dtype) in enumerate(zip(gradients, dtypes, strict=True)):
+        if g is not None and g.dtype is not dtype and dtype.is_continuous:
+            gradients[i] = F.cast(F.real(g) if g.dtype.is_complex and not dtype.is_complex else g, dtype=dtype)
+    return gradients
+
+
 def run_backward(
     definition: Definition, form: Sequence[Any], args: Sequence[Any], results: Any, grads: Sequence[Any]
 ) -> list[Any]:
@@ -214,7 +222,8 @@ def run_backward(
     if ctx.materialize_grads:
         ys = listed(results)
         grads = [zeros(y) if g is None and y.dtype.is_continuous else g for y, g in zip(ys, grads, strict=True)]
-    return pulled(definition, form, ctx, grads, type(results))
+    gradients = pulled(definition, form, ctx, grads, type(results))
+    return of_dtypes(gradients, [x.dtype for x in tensors_in(args)])
 
 
 def gives_constants(definition: Definition, ctx: GradientContext, kept: Sequence[Any], grads: Sequence[Any]) -> bool:
