@@ -174,6 +174,8 @@ def save_data(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, *
     unknown = configs.keys() - {"safetensors"}
     if unknown:
         raise op_error(TypeError, "save", "known options", sorted(unknown)[0])
+    if not hasattr(path, "write"):
+        path = file_name("save", "the name of a file or a binary file object", path)
     if _as_safetensors(path, configs):
         _save_safetensors(obj, path)
         return
@@ -283,9 +285,9 @@ class _Unpack:
     def everything(self, x: Any) -> Any:
         """``x`` converted, with all that is in it."""
         self.named = self.has_names(x)
-        return self.whole(x, 0)
+        return self.complete(x, 0)
 
-    def whole(self, x: Any, depth: int) -> Any:
+    def complete(self, x: Any, depth: int) -> Any:
         """``x`` converted, with all that is in it that has not been converted before."""
         left, states = self.left, self.states
         self.left, self.states = [], []
@@ -318,7 +320,7 @@ class _Unpack:
         """An object, whose contents and attributes come later. What it is made from is there before."""
         if depth > DEEPEST:
             raise Corrupt(f"objects more than {DEEPEST} deep")
-        made = x.make(*self.whole(x.arguments, depth + 1))
+        made = x.make(*self.complete(x.arguments, depth + 1))
         self.done[id(x)] = made
         if x.elements or x.items:
             self.left.append((x, made, depth + 1))

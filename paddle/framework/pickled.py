@@ -236,7 +236,7 @@ def _complex(machine: Machine, real: Any, imaginary: Any) -> complex:
 
 
 def _evaluated(machine: Machine, text: Any, names: Any) -> Array:
-    """How the reference stores the memory of a tensor of a static program: ``eval("data", {"data": array})``."""
+    """The memory of a tensor of a static program, as the reference stores it: ``eval("data", {"data": array})``."""
     if text != "data" or type(names) is not dict or list(names) != ["data"] or not isinstance(names["data"], Array):
         raise Corrupt("a text that is to be evaluated")
     return names["data"]
