@@ -29,6 +29,8 @@ ROUTES, PROBS = paddle.to_tensor([[0, 1], [1, -1], [2, 0], [0, -1], [1, 2], [2, 
 WEIGHTS, Q, COLUMNS = normal(4, 2, seed=3), normal(2, 4, 2, 8), paddle.full([2, 1, 4, 1], 4, I32)
 LENGTHS, BIAS = paddle.to_tensor([3, 1], I32), normal(1, 1, 4, 4)
 TABLES = [normal(1, 4, 1, 4, seed=s) for s in (5, 6)]
+WIDE = normal(2, 512).astype("bfloat16")
+CODES, SCALES = IF.fp8_quant_blockwise(WIDE)
 SQUARE = normal(1, 2, 4, 8)
 OFFSETS, EACH = (paddle.to_tensor([[v, v]], I32) for v in ([0, 2, 4, 6, 8], [0, 1, 0, 1, 2, 3, 2, 3]))
 
@@ -54,6 +56,15 @@ CASES = [
     ("cal_aux_loss", [G, paddle.to_tensor([3, 2, 1]), None, None],
      {"num_experts": 3, "use_group": True, "moe_k": 2, "clip_min": 1e-6},
      lambda: IF.cal_aux_loss(G, paddle.to_tensor([3, 2, 1]), None, None, 3, True, 2, 1e-6)),
+    ("expand_modality_expert_id", [ROUTES],
+     {"num_expert_per_modality": 2, "group_size": 3, "modality_offset": 1, "is_group_expert": True},
+     lambda: IF.expand_modality_expert_id(ROUTES, 2, 3, 1, True)),
+    ("build_src_rank_and_local_expert_id", [paddle.to_tensor([2, 0, 1, 3])],
+     {"expert_num_global": [2, 0, 1, 3], "num_local_experts": 2},
+     lambda: IF.build_src_rank_and_local_expert_id(paddle.to_tensor([2, 0, 1, 3]), [2, 0, 1, 3], 2)),
+    ("fused_act_dequant", [CODES, SCALES.t()], {}, lambda: IF.fused_act_dequant(CODES, SCALES.t())),
+    ("fused_weighted_swiglu_act_quant", [WIDE, PROBS[:2, :1]], {"using_pow2_scaling": True},
+     lambda: IF.fused_weighted_swiglu_act_quant(WIDE, PROBS[:2, :1], True)),
     ("blha_get_max_len", [LENGTHS, LENGTHS + 4, paddle.ones([2])], {},
      lambda: IF.blha_get_max_len(LENGTHS, LENGTHS + 4, paddle.ones([2]))),
     ("flashmask_attention", [Q, Q, Q, COLUMNS, None], {"dropout": 0.0, "causal": True},
@@ -75,7 +86,7 @@ def same(found, wanted):
     found, wanted = (x if isinstance(x, (tuple, list)) else (x,) for x in (found, wanted))
     for a, b in zip(found, wanted, strict=False):
         assert a.dtype is b.dtype
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(*(x.astype("float32").numpy() for x in (a, b)), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("name", "operands", "attributes", "wanted"), CASES, ids=[c[0] for c in CASES])
@@ -85,6 +96,27 @@ def test_operators(name, operands, attributes, wanted):
     o = Operation(f"pd_op.{name}", attributes={k: attribute(v) for k, v in attributes.items()})
     same(TABLE[o.name].call(o, list(operands)), wanted())
     same(getattr(_C_ops, name)(*operands, *attributes.values()), wanted())
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize("method", ["1x128", "128x128"])
+def test_codes_of_blocks(transposed, alone, method):
+    """Codes and scales have the first two places, those of a transpose the others."""
+    x = normal(256, 128).astype("bfloat16")
+    attributes = {
+        "epsilon": 0.0, "using_1x128_vec_quant": method == "1x128", "input_transpose": transposed,
+        "output_scale_transpose": True, "return_transpose_only": alone, "using_e5m2": False,
+        "using_pow2_scale": True, "using_ue8m0_scale": False,
+    }  # fmt: skip
+    o = Operation("pd_op.fp8_quant_blockwise", attributes={k: attribute(v) for k, v in attributes.items()})
+    found = TABLE[o.name].call(o, [x])
+    plain = IF.fp8_quant_blockwise(x, quant_method=method)
+    other = IF.fp8_quant_blockwise(x.t(), quant_method=method) if transposed else (None, None)
+    for a, b in zip(found, (*((None, None) if transposed and alone else plain), *other), strict=True):
+        assert (a is None) == (b is None)
+        if a is not None and b is not None:
+            same(a, b)
 
 
 def test_tokens_come_back():

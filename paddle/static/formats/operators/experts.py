@@ -84,3 +84,48 @@ def cal_aux_loss(
     return IF.cal_aux_loss(
         gate_prob, dispatch_mask, tokens_mask, dispatch_tokens_mask, num_experts, use_group, moe_k, clip_min
     )
+
+
+@operator("expand_modality_expert_id")
+def expand_modality_expert_id(
+    expert_id: Tensor, *, num_expert_per_modality: int, group_size: int, modality_offset: int, is_group_expert: bool
+) -> Any:
+    return IF.expand_modality_expert_id(
+        expert_id, num_expert_per_modality, group_size, modality_offset, is_group_expert
+    )  # fmt: skip
+
+
+@operator("build_src_rank_and_local_expert_id")
+def build_src_rank_and_local_expert_id(
+    expert_num_global_tensor: Tensor, *, expert_num_global: Sequence[int], num_local_experts: int
+) -> Any:
+    return IF.build_src_rank_and_local_expert_id(expert_num_global_tensor, expert_num_global, num_local_experts)
+
+
+# --- of experts in 8 bits --------------------------------------------------------------------------------------------
+
+
+@operator("fp8_quant_blockwise")
+def fp8_quant_blockwise(
+    x: Tensor, *, epsilon: float, using_1x128_vec_quant: bool, input_transpose: bool, output_scale_transpose: bool,
+    return_transpose_only: bool, using_e5m2: bool, using_pow2_scale: bool, using_ue8m0_scale: bool = False,
+) -> Any:  # fmt: skip
+    """Codes and scales of x, then those of its transpose."""
+    method, kind = "1x128" if using_1x128_vec_quant else "128x128", "e5m2" if using_e5m2 else "e4m3"
+    alone = input_transpose and return_transpose_only
+    found = IF.fp8_quant_blockwise(
+        x, epsilon, input_transpose, output_scale_transpose, alone, using_pow2_scale, using_ue8m0_scale, method, kind
+    )
+    if alone:
+        return None, None, *found
+    return (*found, *[None] * (4 - len(found)))
+
+
+@operator("fused_act_dequant")
+def fused_act_dequant(x: Tensor, x_scale: Tensor) -> Any:
+    return IF.fused_act_dequant(x, x_scale)
+
+
+@operator("fused_weighted_swiglu_act_quant")
+def fused_weighted_swiglu_act_quant(x: Tensor, prob: Tensor | None = None, *, using_pow2_scaling: bool) -> Any:
+    return IF.fused_weighted_swiglu_act_quant(x, prob, using_pow2_scaling)
