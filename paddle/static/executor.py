@@ -15,6 +15,7 @@ from paddle.static.compiled import CompiledProgram
 from paddle.static.program import Program, default_main_program, managed
 from paddle.static.scope import Scope, global_scope
 from paddle.static.steps import begin, count_in
+from paddle.tensor._tensor_array import TensorArray
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import no_grad_guard, place_guard
@@ -91,7 +92,8 @@ class Executor:
             program: what is run, a ``CompiledProgram`` as well; None: the default main program.
             feed: arrays, tensors or numbers by the names of inputs, or a list of one such dict. Arrays must have the
                 declared dtype; lists and numbers are converted. Names that the program has not are ignored.
-            fetch_list: variables, or names of them, whose values are returned.
+            fetch_list: variables, or names of them, whose values are returned; of an array
+                (:func:`paddle.tensor.create_array`) a list of them.
             feed_var_name: accepted.
             fetch_var_name: accepted.
             scope: where parameters and states are; None: the global scope.
@@ -117,7 +119,8 @@ class Executor:
             (feed,) = feed  # as loaders give it, for each of one place
         if feed is not None and not isinstance(feed, Mapping):
             raise op_error(TypeError, "Executor.run", "a dict as feed", type(feed).__name__)
-        fetched = _listed(fetch_list)
+        asked = _listed(fetch_list)
+        fetched = [part for x in asked for part in _parts(x)]
         scope = global_scope() if scope is None else scope
         with outside(), place_guard(self.place), no_grad_guard():
             prepared = self._prepared(program, fetched, scope)
@@ -134,9 +137,10 @@ class Executor:
                     results = prepared.run.run(given)
             begin(program._tracer, scope)
             if return_numpy:
-                return [x.numpy() if isinstance(x, Tensor) else x for x in results]
-            give_own(results)
-            return results
+                results = [x.numpy() if isinstance(x, Tensor) else x for x in results]
+            else:
+                give_own(results)
+            return _gathered(asked, results) if TensorArray in map(type, asked) else results
 
     def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope) -> _Prepared:
         tracer = program._tracer
@@ -219,6 +223,27 @@ def _listed(fetch_list: Any) -> list[Any]:
     for x in fetch_list:
         flat += _listed(x) if isinstance(x, (list, tuple)) else [x]
     return flat
+
+
+def _parts(x: Any) -> Sequence[Any]:
+    """What is fetched for an entry of a fetch_list: the tensors of an array."""
+    if not isinstance(x, TensorArray):
+        return (x,)
+    return x.items if x.data is None else (x.data,)
+
+
+def _gathered(asked: Sequence[Any], results: Iterable[Any]) -> list[Any]:
+    """One result for each entry of a fetch_list, of those of its parts: of arrays a list."""
+    rest = iter(results)
+    gathered: list[Any] = []
+    for x in asked:
+        if not isinstance(x, TensorArray):
+            gathered.append(next(rest))
+        elif x.data is None:
+            gathered.append([next(rest) for _ in x.items])
+        else:
+            gathered.append(list(next(rest)))
+    return gathered
 
 
 def _value_of(tracer: ProgramTracer, x: Any) -> Value:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle import static
 from paddle.static.nn import cond, while_loop
 from paddle.tensor import array_length, array_read, array_write, create_array
 from paddle.tensor.manipulation import tensor_array_to_tensor
@@ -153,3 +154,27 @@ def test_an_array_holds_what_a_tensor_was_when_it_was_written():
     finally:
         paddle.disable_static()
     assert [v.item() for v in values] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("return_numpy", [True, False])
+def test_arrays_are_fetched_as_lists(return_numpy, programs):
+    x = static.data("x", [None, 2])
+    places = [paddle.full([1], i, "int64") for i in range(3)]
+    known = array_write(x, places[0])
+    array_write(x[:1] * 2, places[1], known)
+    grown = array_write(x, places[0])
+
+    def body(i):
+        array_write(x + i.astype("float32"), i, grown)
+        return i + 1
+
+    (i,) = while_loop(lambda i: i < 3, body, [places[1]])
+    empty = create_array("float32")
+    executor, feed = static.Executor(), {"x": np.arange(4, dtype="float32").reshape(2, 2)}
+    fetched = [known, i, grown, empty, x]
+    first, count, second, none, same = executor.run(feed=feed, fetch_list=fetched, return_numpy=return_numpy)
+    assert (len(first), int(count[0]), len(second), none) == (2, 3, 3, [])
+    v = feed["x"]
+    for got, want in zip([*first, *second, same], [v, v[:1] * 2, v, v + 1, v + 2, v], strict=True):
+        assert isinstance(got, np.ndarray) == return_numpy
+        np.testing.assert_array_equal(np.asarray(got), want)
