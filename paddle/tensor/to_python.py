@@ -57,6 +57,7 @@ def item(self: Tensor, *args: int) -> Any:
 
     Raises:
         ValueError: there is more than one element and no index, or no such element.
+        TypeError: an index is no int.
 
     Example:
         >>> import paddle
@@ -73,6 +74,8 @@ def item(self: Tensor, *args: int) -> Any:
         return a.item(*args)
     except (ValueError, IndexError) as error:
         raise op_error(ValueError, "item", f"an index into shape {list(self.shape)}", args) from error
+    except TypeError as error:
+        raise op_error(TypeError, "item", "ints as indices", args) from error
 
 
 @public(usual=False)

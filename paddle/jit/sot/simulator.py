@@ -396,6 +396,8 @@ class Simulator:
 
     def _tensor_method(self, f: TensorMethod, args: tuple, kwargs: dict[str, Any]) -> Any:
         x, name = f.tensor, f.name
+        if name == "is_contiguous" and isinstance(x, SymTensor) and not self.trace.capture.given(x.root()):
+            return x.is_contiguous()  # memory of the graph's own: as it is each time
         if name in ("is_contiguous", "stride", "get_strides", "data_ptr") and isinstance(x, SymTensor):
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
         if name in READ_BY and self.trace.policy.full_graph:

@@ -70,6 +70,8 @@ def item_of(x: Tensor, *at: int) -> Any:
     except (DataUnknown, CaptureError):
         if not at:
             return _one("item", x).detach()
+        if len(at) not in (1, x.ndim):
+            raise op_error(ValueError, "item", f"one index, or one for each dim of shape {list(x.shape)}", at) from None
         return (x.flatten() if len(at) == 1 else x)[at].detach()
 
 

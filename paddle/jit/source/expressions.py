@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 from paddle.jit.source import build
 from paddle.jit.source.names import ITEMS, has_any, is_none
@@ -45,7 +46,7 @@ class Expressions(ast.NodeTransformer):
 
     ``helpers`` is the name under which rewritten code knows them, ``reads`` has the names and attributes of names whose
     values may be known only while the program runs, ``nones`` those of these names that may be None, ``first``: the
-    function's first parameter, which ``super()`` means.
+    function's first parameter, which ``super()`` means; None where ``super`` is the user's own.
     """
 
     def __init__(self, helpers: str, reads: Collection[str], nones: Collection[str], first: str | None) -> None:
@@ -95,9 +96,9 @@ class Expressions(ast.NodeTransformer):
         return functools.reduce(lambda a, b: build.at(ast.BinOp(a, ast.Add(), b), node), parts)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        if isinstance(node.func, ast.Name) and node.func.id == "super" and not (node.args or node.keywords):
-            if self.first is not None:
-                node.args = [build.at(build.load(n), node) for n in ("__class__", self.first)]
+        is_super = isinstance(node.func, ast.Name) and node.func.id == "super"
+        if is_super and self.first is not None and not (node.args or node.keywords):
+            node.args = [build.at(build.load(n), node) for n in ("__class__", self.first)]
             return node
         given = [*node.args, *(k.value for k in node.keywords)]
         hands_on = any(isinstance(x, ast.Name) and x.id in self.nones for x in given)
@@ -166,6 +167,17 @@ class Expressions(ast.NodeTransformer):
             return node
         return self.helper("choose", node, node.test, build.thunk(node.body), build.thunk(node.orelse))
 
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        self.generic_visit(node)
+        for target in node.targets:
+            node.value = self.unpacked(target, node.value)
+        return node
+
+    def unpacked(self, target: ast.expr, value: ast.expr) -> ast.expr:
+        """The value that a target unpacks, which may be a tensor of an open length."""
+        targets = _targets(target)
+        return value if targets is None else self.helper("unpacked", value, value, ast.Constant(targets))
+
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)
         node.ifs = [self.helper("decided", test, test) for test in node.ifs]
@@ -183,6 +195,14 @@ class Expressions(ast.NodeTransformer):
         node.bases = [self.visit(x) for x in node.bases]
         node.body = [self.visit_FunctionDef(s) if isinstance(s, ast.FunctionDef) else s for s in node.body]
         return node
+
+
+def _targets(target: ast.expr) -> tuple[Any, ...] | None:
+    """The targets that a tuple or list of them holds, each None or those that it holds itself; None for any other, and
+    where one takes what is left."""
+    if not isinstance(target, (ast.Tuple, ast.List)) or any(isinstance(x, ast.Starred) for x in target.elts):
+        return None
+    return tuple(map(_targets, target.elts))
 
 
 def _of_sizes(node: ast.Compare) -> bool:

@@ -14,6 +14,7 @@ from paddle.jit.source.world import world
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
+from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym, negate
 from umiak.ir.scope import RAISES
 from umiak.runtime import regions
@@ -124,3 +125,24 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     elif not test:
         error = AssertionError() if message is None else AssertionError(message())
         raise raised(error, False)
+
+
+def unpacked(x: Any, targets: tuple[Any, ...]) -> Any:
+    """What a statement unpacks. Of a tensor whose first size is open these are as many elements as there are targets,
+    and the program checks that it has no others. ``targets``: None for each, or its own targets."""
+    if isinstance(x, Tensor) and x.ndim and type(x.shape[0]) is Sym and _requires_length(x, len(targets)):
+        x = [x[i] for i in range(len(targets))]
+    if any(targets) and type(x) in (tuple, list) and len(x) == len(targets):
+        return [v if t is None else unpacked(v, t) for v, t in zip(x, targets, strict=True)]
+    return x
+
+
+def _requires_length(x: Tensor, n: int) -> bool:
+    """Return whether the program checks that x has n elements along its first dim, which is open."""
+    test = asked(x.shape[0] == n)
+    if not is_unknown(test):
+        return False
+    error = ValueError(f"not as many values to unpack as are expected ({n})")
+    if not require_sizes(regions.condition_of(test), True, error):
+        F.require(test, kind="ValueError", args=error.args, place=location())
+    return True

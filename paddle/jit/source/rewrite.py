@@ -104,7 +104,7 @@ class _Function:
         # Lists that branches and loops change the length of are arrays behind them, by other names, too.
         used = {n.id for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)}
         self.reads |= aliases({*used, *self.reads}, within(body))
-        first = [p.arg for p in (*a.posonlyargs, *a.args)][:1]
+        first = [p.arg for p in (*a.posonlyargs, *a.args)][:1] if names.is_builtin("super") else []
         mark_asked(ast.walk(node.body) if isinstance(node, ast.Lambda) else within(body))
         mark_defaults(a)
         nones = may_be_none(a, within(body)) & self.reads
@@ -266,7 +266,8 @@ class _Function:
             changed = self._changed([ast.Assign([s.target], ast.Constant(None)), *s.body])
             driver = h.visit(s.iter)
             item = self.names.new(f"item_{s.lineno}", "")
-            first = build.at(ast.Assign([h.visit(s.target)], build.load(item)), s.target)
+            value = h.unpacked(s.target, build.at(build.load(item), s.target))
+            first = build.at(ast.Assign([h.visit(s.target)], value), s.target)
             body = self._defined(f"body_{s.lineno}", s.body, out, s, (item,), (first,))
             kind = "collect" if hasattr(s, COLLECTS) else "for_"
         args = [driver, build.load(body), build.names(changed)]

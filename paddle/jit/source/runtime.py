@@ -10,7 +10,7 @@ from paddle.jit.source.leaving import BREAK, CONTINUE, result, returned
 from paddle.jit.source.logic import and_, compare, decided, not_, or_
 from paddle.jit.source.loops import collect, for_, while_
 from paddle.jit.source.namespaces import namespace
-from paddle.jit.source.raising import assert_, raised
+from paddle.jit.source.raising import assert_, raised, unpacked
 from paddle.jit.source.values import is_none, is_none_by, is_none_of, read, truth
 
 vars(HELPERS).update(
@@ -41,5 +41,6 @@ vars(HELPERS).update(
     returned=returned,
     then=then,
     truth=truth,
+    unpacked=unpacked,
     while_=while_,
 )

@@ -940,6 +940,14 @@ def super_in_branch(x):
     return Derived().step(x)
 
 
+@case()
+def super_of_ones_own(x):
+    def super():
+        return Derived()
+
+    return super().step(x) if x.sum() > 0 else x
+
+
 LIMIT = 3.0
 
 

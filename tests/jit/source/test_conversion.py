@@ -469,3 +469,25 @@ def test_a_recursion_by_a_number_goes_as_deep_as_python_allows():
     with pytest.raises(RecursionError):
         captured(UP, 2 * limit)
     assert sys.getrecursionlimit() == limit
+
+
+def test_memory_of_results_is_dense_or_not_in_one_graph():
+    def f(x):
+        y = (x * 2).transpose([1, 0])
+        flags = [(x + 1).is_contiguous(), y.is_contiguous(), y.contiguous().is_contiguous(), y[0].is_contiguous()]
+        return [y + int(k) for k in flags], flags
+
+    x = paddle.ones([2, 3])
+    (got, flags), (wanted, known) = paddle.jit.to_static(f, full_graph=True)(x), f(x)
+    assert flags == known == [True, False, True, False]
+    assert [y.tolist() for y in got] == [y.tolist() for y in wanted]
+
+
+@pytest.mark.parametrize("at", [(0, 1), (12,), (0, 0, 2), (1.0,), (0.0, 1.0, 1.0)])
+def test_places_that_item_refuses(at):
+    def f(x):
+        return (x * 2).item(*at)
+
+    for run in (f, *(paddle.jit.to_static(f, full_graph=full) for full in (False, True))):
+        with pytest.raises(TypeError if float in map(type, at) else ValueError, match=r"\[item\]"):
+            run(paddle.ones([2, 3, 2]))
