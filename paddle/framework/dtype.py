@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
@@ -132,7 +133,7 @@ class finfo:
         min: the smallest number.
         max: the largest number.
         eps: the distance from 1 to the next number.
-        resolution: the decimal resolution, ``10 ** -digits``.
+        resolution: the decimal resolution, ``10 ** -digits``, with all digits that the dtype keeps.
         smallest_normal: the smallest positive number of full precision.
         tiny: the same.
         bits: how many bits an element has.
@@ -154,8 +155,10 @@ class finfo:
             raise op_error(ValueError, "finfo", "a floating or complex dtype", converted.name)
         converted = converted.real
         info = ml_dtypes.finfo(converted.numpy)
-        for name in ("min", "max", "eps", "resolution", "smallest_normal", "tiny"):
+        for name in ("min", "max", "eps", "smallest_normal", "tiny"):
             setattr(self, name, info_number(getattr(info, name)))
+        # That of NumPy is rounded to the dtype.
+        self.resolution = 10.0 ** -math.floor(-math.log10(info_number(info.eps)))
         self.bits, self.dtype = converted.bits, converted.name
 
     def __repr__(self) -> str:

@@ -39,8 +39,11 @@ def test_dtypes():
 def test_limits():
     for name in ("float16", "float32", "float64"):
         ours, numpys = paddle.finfo(name), np.finfo(name)
-        for field in ("min", "max", "eps", "tiny", "smallest_normal", "resolution", "bits"):
+        for field in ("min", "max", "eps", "tiny", "smallest_normal", "bits"):
             assert getattr(ours, field) == pytest.approx(float(getattr(numpys, field)))
+        assert ours.resolution == 10.0**-numpys.precision
+    assert paddle.finfo("bfloat16").resolution == 0.01
+    assert paddle.finfo("float8_e4m3fn").resolution == paddle.finfo("float8_e5m2").resolution == 1.0
     assert paddle.finfo(paddle.bfloat16).eps == 0.0078125
     assert paddle.finfo("complex64").dtype == "float32"
     assert (paddle.iinfo("uint8").max, paddle.iinfo(paddle.int64).bits) == (255, 64)
