@@ -125,3 +125,16 @@ def test_strides_of_gradients():
             x.clear_grad()
             y.sum().backward()
             assert x.grad.strides == [3, 1]
+
+
+@pytest.mark.parametrize("index", [slice(None), Ellipsis, slice(0, 3), (slice(None), slice(0, 2))])
+def test_what_is_overwritten_by_a_result_has_no_part(index):
+    x, w = (paddle.ones([3, 2]) for _ in range(2))
+    x.stop_gradient = w.stop_gradient = False
+    y = x * 2
+    y[index] = w * 3
+    with pytest.raises(ValueError, match="allow_unused"):
+        paddle.grad(y.sum(), [x], retain_graph=True)
+    y.sum().backward()
+    assert x.grad is None
+    assert w.grad.tolist() == [[3, 3]] * 3
