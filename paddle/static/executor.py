@@ -120,7 +120,8 @@ class Executor:
         if feed is not None and not isinstance(feed, Mapping):
             raise op_error(TypeError, "Executor.run", "a dict as feed", type(feed).__name__)
         asked = _listed(fetch_list)
-        fetched = [part for x in asked for part in _parts(x)]
+        has_arrays = TensorArray in map(type, asked)
+        fetched = [part for x in asked for part in _parts(x)] if has_arrays else asked
         scope = global_scope() if scope is None else scope
         with outside(), place_guard(self.place), no_grad_guard():
             prepared = self._prepared(program, fetched, scope)
@@ -140,7 +141,7 @@ class Executor:
                 results = [x.numpy() if isinstance(x, Tensor) else x for x in results]
             else:
                 give_own(results)
-            return _gathered(asked, results) if TensorArray in map(type, asked) else results
+            return _gathered(asked, results) if has_arrays else results
 
     def _prepared(self, program: Program, fetched: Sequence[Any], scope: Scope) -> _Prepared:
         tracer = program._tracer
