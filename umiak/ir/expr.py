@@ -282,10 +282,10 @@ def bitwise(op: str, a: Any, b: Any) -> Any:
         raise TypeError(f"[{op}] of integers that depend on sizes requires a number on one side, got {a} and {b}")
     if mask < 0:  # of the complement, which has as many bits as it needs
         rest = sub(-1, mask)
-        both = _masked(x, rest)
-        return sub(x, both) if op == "&" else add(mask, both) if op == "|" else sub(-1, _differing(x, rest, both))
-    both = _masked(x, mask)
-    return both if op == "&" else sub(add(x, mask), both) if op == "|" else _differing(x, mask, both)
+        common = _masked(x, rest)
+        return sub(x, common) if op == "&" else add(mask, common) if op == "|" else sub(-1, _differing(x, rest, common))
+    common = _masked(x, mask)
+    return common if op == "&" else sub(add(x, mask), common) if op == "|" else _differing(x, mask, common)
 
 
 def _masked(x: Int, mask: int) -> Int:
@@ -303,8 +303,8 @@ def _masked(x: Int, mask: int) -> Int:
     return out
 
 
-def _differing(x: Int, mask: int, both: Int) -> Int:
-    return sub(add(x, mask), mul(2, both))
+def _differing(x: Int, mask: int, common: Int) -> Int:
+    return sub(add(x, mask), mul(2, common))
 
 
 def shifted(x: Sym, count: Any, by: Callable[[Any, Any], Any]) -> Any:

@@ -40,7 +40,7 @@ def opened(x: Any) -> Any:
 
 
 def closed(x: Any) -> Any:
-    """What :func:`opened` has taken apart, of other tensors."""
+    """Return what :func:`opened` has taken apart, of other tensors."""
     if type(x) in (Conditional, Optional):
         x.value = closed(x.value)
     if type(x) is not Held:

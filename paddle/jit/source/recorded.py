@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from paddle.jit.source.callees import converted
 from paddle.jit.source.code_owners import is_users
 from paddle.jit.source.places import Place, key_of
 from paddle.jit.source.reachable import Reached, Tree
@@ -69,6 +70,9 @@ class Recorded(World):
             if key not in known:
                 out.setdefault(key, change)
         return list(out.values())
+
+    def traced(self, f: Callable[..., Any]) -> Callable[..., Any]:
+        return converted(f)
 
     def know_places(self, where: str, places: Sequence[Place]) -> None:
         known = self._known.setdefault(where, {})

@@ -94,7 +94,7 @@ class Unusable(Late):
 
     @property
     def advice(self) -> str:
-        """What to write where structures differ."""
+        """Advice where structures differ."""
         if not re.search(r"\((\*|$)|\{|\(\)|OrderedDict", self.reason):
             return ""
         return (

@@ -54,9 +54,7 @@ class World:
     def traced(self, f: Callable[..., Any]) -> Callable[..., Any]:
         """Return a function of the user's, for a function of the library that calls it, with its branches and loops on
         tensors as operations."""
-        from paddle.jit.source.callees import converted  # which is over this module
-
-        return converted(f)
+        return f
 
     def fix(self, n: Any) -> bool:
         """Have a symbolic size be the number that it is, in a trace that begins anew; return False if it cannot be."""

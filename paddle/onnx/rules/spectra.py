@@ -81,8 +81,8 @@ def _transformed(
 
 def _by_matmul(g: Builder, x: Value, axis: int, inverse: bool, points: int, onesided: bool, count: int) -> Value:
     """A transform below the opset that has it: all points times their roots of unity. ``count``: of parts of each."""
-    turns = np.outer(np.arange(points), np.arange(points // 2 + 1 if onesided else points)) % points / points
-    angles = 2 * np.pi * turns * (1 if inverse else -1)
+    fractions = np.outer(np.arange(points), np.arange(points // 2 + 1 if onesided else points)) % points / points
+    angles = 2 * np.pi * fractions * (1 if inverse else -1)
     scale = 1 / points if inverse else 1.0
     of_real = np.stack([np.cos(angles), np.sin(angles)], -1) * scale  # [point, frequency, part]
     of_imaginary = np.stack([-np.sin(angles), np.cos(angles)], -1) * scale
@@ -92,7 +92,7 @@ def _by_matmul(g: Builder, x: Value, axis: int, inverse: bool, points: int, ones
     kept = [0] * (x.rank - 2)
     flat = known(g.node("Reshape", rows, g.ints([*kept, points * count])), [-1] * (x.rank - 1))
     made = g.node("MatMul", flat, g.constant(matrix, real(x)))
-    y = known(g.node("Reshape", made, g.ints([*kept, turns.shape[1], 2])), [-1] * x.rank)
+    y = known(g.node("Reshape", made, g.ints([*kept, fractions.shape[1], 2])), [-1] * x.rank)
     return transpose(g, y, [order.index(a) for a in range(x.rank)])
 
 
