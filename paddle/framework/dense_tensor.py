@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from paddle.framework.place import place_of
-from umiak.core.array import from_numpy, host_values
+from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType, bfloat16, convert
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
 
 
@@ -45,7 +46,7 @@ class DenseTensor:
         if given.dtype == np.uint16:
             given = given.view(bfloat16.numpy)
         where = self._tensor.place if place is None else place_of(place)
-        with no_grad_guard():
+        with outside(), no_grad_guard():
             self._tensor._share(from_numpy(given, where, copy=not zero_copy))
 
     def shape(self) -> list[int]:
@@ -76,12 +77,14 @@ class DenseTensor:
         self._tensor._share(Tensor())
 
     def _copy(self, place: Any) -> DenseTensor:
-        moved = self._tensor.detach()
         where = place_of(place)
-        return DenseTensor(moved.clone() if moved.place is where else moved.to(where))
+        with outside():
+            moved = self._tensor.detach()
+            return DenseTensor(moved.clone() if moved.place is where else moved.to(where))
 
     def _as_type(self, dtype: Any) -> DenseTensor:
-        return DenseTensor(self._tensor.detach().astype(convert(dtype)))
+        with outside():
+            return DenseTensor(self._tensor.detach().astype(convert(dtype)))
 
     def _slice(self, start: int, stop: int) -> DenseTensor:
         return self[start:stop]
@@ -93,10 +96,12 @@ class DenseTensor:
         return self
 
     def _to_dlpack(self) -> Any:
-        return self._tensor.detach().__dlpack__()
+        with outside():
+            return self._tensor.detach().__dlpack__()
 
     def __getitem__(self, index: Any) -> DenseTensor:
-        return DenseTensor(self._tensor.detach()[index])
+        with outside():
+            return DenseTensor(self._tensor.detach()[index])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self._tensor.__array__(dtype, copy)
@@ -104,7 +109,7 @@ class DenseTensor:
     def __str__(self) -> str:
         x = self._tensor
         lines = [f"shape: {self.shape()}", f"layout: {self._layout()}", f"place: {x.place!r}", f"dtype: {x.dtype.name}"]
-        return "\n".join(f"  - {line}" for line in [*lines, f"data: {host_values(x.detach()).ravel()}"])
+        return "\n".join(f"  - {line}" for line in [*lines, f"data: {np.asarray(self).ravel()}"])
 
 
 def dense_tensor_of(array: np.ndarray) -> DenseTensor:

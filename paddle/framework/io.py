@@ -29,6 +29,7 @@ from paddle.framework.plain_objects import PLAIN, Call, Class, Instance, Referen
 from paddle.framework.random import GeneratorState
 from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
 from umiak.util import partial_files
 from umiak.util.arguments import file_name
 from umiak.util.errors import op_error
@@ -57,7 +58,8 @@ class _Named:
 def _array(x: Tensor) -> np.ndarray:
     if x.is_sparse():
         raise TypeError("[save] requires dense tensors, got a sparse one. Save its indices and values.")
-    a = host_values(x.detach())
+    with outside():  # a program that is recorded is not to have it
+        a = host_values(x.detach())
     # Only bfloat16 has a carrier that the reverse way recognises; the others keep ml_dtypes' own.
     return a.view(np.uint16) if a.dtype == ml_dtypes.bfloat16 else a
 
@@ -179,8 +181,6 @@ def save_data(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, *
     if _as_safetensors(path, configs):
         _save_safetensors(obj, path)
         return
-    if hasattr(obj, "state_dict") and hasattr(obj, "forward"):
-        raise op_error(TypeError, "save", "data", type(obj).__name__, "Save layer.state_dict().")
     packed = _pack_state_dict(obj) if _is_state_dict(obj) else _pack(obj)
     write_with(path, lambda f: _dump(packed, f, protocol))
 
@@ -205,6 +205,8 @@ class _Pickler(pickle.Pickler):
             return _Named(x).__reduce__()
         if isinstance(x, DenseTensor):
             return _Named(x._tensor).__reduce__()
+        if hasattr(x, "state_dict") and hasattr(x, "forward"):
+            raise op_error(TypeError, "save", "data", type(x).__name__, "Save layer.state_dict().")
         return NotImplemented
 
 

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from paddle._public import public
+from paddle.framework.dense_tensor import DenseTensor
 from paddle.framework.place import current_place
 from umiak.core.array import from_numpy, host_values
 from umiak.core.context import current, no_grad_guard
@@ -21,14 +22,14 @@ from umiak.util.errors import op_error
 _CURRENT = "static.scope"  # of the rank's values
 
 
-class Held:
+class Held(DenseTensor):
     """The value of one variable in a scope."""
 
     def __init__(self, scope: Scope, name: str) -> None:
         self._scope, self._name = scope, name
 
     @property
-    def _tensor(self) -> Tensor:
+    def _tensor(self) -> Tensor:  # type: ignore[override]
         found = self._scope._held.get(self._name)
         if found is None:
             raise op_error(RuntimeError, "Scope", f"a value for {self._name!r}", "none", "Write one by set(array).")
@@ -46,17 +47,18 @@ class Held:
         """Return the sizes."""
         return list(self._tensor.shape)
 
-    def set(self, value: Any, place: Any = None) -> None:
+    def set(self, array: Any, place: Any = None, zero_copy: bool = False) -> None:
         """Write an array.
 
         Args:
-            value: an array of the variable's shape; its dtype is converted. A variable without a value takes both.
+            array: an array of the variable's shape; its dtype is converted. A variable without a value takes both.
             place: accepted; the value stays where it is.
+            zero_copy: accepted; the value is copied.
 
         Raises:
             ValueError: another shape.
         """
-        array = np.asarray(value)
+        array = np.asarray(array)
         if self._name not in self._scope._held:
             with outside():
                 made = from_numpy(array, current_place())

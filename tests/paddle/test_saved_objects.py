@@ -185,6 +185,13 @@ def test_what_known_names_may_not_do(x):
         paddle.load(io.BytesIO(pickle.dumps(x)))
 
 
+@pytest.mark.parametrize("holding", [lambda x: x, lambda x: (1, x), lambda x: argparse.Namespace(x=x)])
+def test_layers_are_not_data(holding):
+    file = io.BytesIO()
+    with pytest.raises(TypeError, match=r"\[save\] requires data, got Linear. Save layer.state_dict\(\)"):
+        paddle.save(holding(paddle.nn.Linear(1, 1)), file)
+
+
 # --- what the reference writes ---------------------------------------------------------------------------------------
 
 # By PaddlePaddle 3.3.1: save({"d": float32, "s": bfloat16}); save({"m": program.state_dict(), "n": 1}) in static mode;
@@ -226,6 +233,32 @@ def test_what_no_stream_holds():
         paddle.save({}, io.BytesIO(), use_binary_format=True)
     with pytest.raises(TypeError, match="a bool as use_binary_format, got 'False'"):
         paddle.save(paddle.ones([1]), io.BytesIO(), use_binary_format="False")
+
+
+def test_tensors_while_a_program_is_recorded(tmp_path):
+    x = paddle.ones([2])
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            paddle.save([x, x.get_tensor(), {"x": x}], tmp_path / "x")
+    finally:
+        paddle.disable_static()
+    assert [v.tolist() for v in paddle.load(tmp_path / "x")[:2]] == [[1, 1], [1, 1]]
+
+
+def test_values_of_variables(tmp_path):
+    paddle.enable_static()
+    try:
+        value = paddle.static.Scope().var("w").get_tensor()
+        value.set(np.float32([1, 2]), paddle.CPUPlace())
+        with paddle.static.program_guard(paddle.static.Program()):
+            assert isinstance(value, paddle.base.core.DenseTensor) and "data: [1. 2.]" in str(value)
+            assert np.asarray(value._copy("cpu")).tolist() == np.asarray(value[:]).tolist() == [1, 2]
+            paddle.save({"w": value, "more": [value]}, tmp_path / "x")
+    finally:
+        paddle.disable_static()
+    found = paddle.load(tmp_path / "x")
+    assert found["w"].tolist() == found["more"][0].tolist() == [1, 2] and found["w"].name == "w"
 
 
 def test_programs(tmp_path):
