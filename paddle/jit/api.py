@@ -48,7 +48,8 @@ def to_static(
             whether it gives plain values, so that ``jit.save`` leaves the method out.
 
     Returns:
-        A captured function; the layer itself where one is given. ``graph_breaks`` and ``fallbacks`` of one that is
+        A captured function; the layer itself where one is given. Of what is captured already, the options given replace
+        its former ones. ``graph_breaks`` and ``fallbacks`` of one that is
         captured from bytecode say why graphs broke, and why a function ran without one.
 
     Raises:
@@ -86,7 +87,7 @@ def to_static(
     if not (input_spec is None or isinstance(input_spec, (list, tuple))):
         raise op_error(TypeError, "to_static", "a list or tuple as input_spec", type(input_spec).__name__)
     if isinstance(function, StaticFunction):
-        return function
+        return _again(function, input_spec, kwargs.get("full_graph"))
     if isinstance(function, (classmethod, staticmethod)):
         inner = to_static(function.__func__, input_spec, build_strategy, backend, **kwargs)
         return type(function)(inner)
@@ -95,11 +96,24 @@ def to_static(
         forward = function.forward
         if not isinstance(forward, StaticFunction):
             function.__dict__["forward"] = make(forward, input_spec)
+        elif (other := _again(forward, input_spec, kwargs.get("full_graph"))) is not forward:
+            function.__dict__["forward"] = other
         return function
     if not callable(function):
         raise op_error(TypeError, "to_static", "a function or a Layer", type(function).__name__)
     made = make(function, input_spec)
     made._gives_plain_values = bool(kwargs.get("property", False))
+    return made
+
+
+def _again(function: StaticFunction, input_spec: Any, full_graph: bool | None) -> StaticFunction:
+    """A captured function, or another of what it captures where options are given that it does not have."""
+    kind: Any = type(function) if full_graph is None else FullGraphFunction if full_graph else SymbolicStaticFunction
+    if kind is type(function) and input_spec is None:
+        return function
+    spec = function._input_spec if input_spec is None else input_spec
+    made = kind(function.dygraph_function, spec)
+    made._gives_plain_values = function._gives_plain_values
     return made
 
 

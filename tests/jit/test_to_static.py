@@ -703,3 +703,29 @@ def test_an_operand_that_is_none_is_refused_as_by_eager_calls(name, full_graph):
         with pytest.raises(type(eager.value)) as captured:
             paddle.jit.to_static(lambda *xs: function(*xs), full_graph=full_graph)(*given)
         assert str(captured.value).startswith(str(eager.value))
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_options_that_are_given_again_replace_the_former(full_graph):
+    def spec(n):
+        return [paddle.static.InputSpec([None, n])]
+
+    class Net(paddle.nn.Layer):
+        @paddle.jit.to_static(input_spec=spec(3), full_graph=full_graph)
+        def forward(self, x):
+            return x * 2
+
+    net, other = Net(), Net()
+    first = net.forward
+    assert paddle.jit.to_static(net).forward is first
+    assert paddle.jit.to_static(net, input_spec=spec(4)) is net
+    assert list(net.forward.inputs[0].shape) == [-1, 4] and type(net.forward) is type(first)
+    assert net(paddle.ones([2, 4])).shape == [2, 4] and other(paddle.ones([2, 3])).shape == [2, 3]
+    with pytest.raises(ValueError, match="input_spec"):
+        net(paddle.ones([2, 3]))
+    paddle.jit.to_static(net, full_graph=not full_graph)
+    assert type(net.forward) is not type(first)
+    assert list(net.forward.inputs[0].shape) == [-1, 4]
+    f = paddle.jit.to_static(lambda x: x + 1, input_spec=spec(3))
+    g = paddle.jit.to_static(f, input_spec=spec(5))
+    assert g(paddle.ones([1, 5])).shape == [1, 5] and paddle.jit.to_static(g) is g
