@@ -181,7 +181,7 @@ def place_of(device: Any, op: str = "device") -> Place:
 
 
 def numbered_place(device: Any, op: str = "device") -> Place:
-    """What :func:`place_of` gives, and of a number the device of the current one's type, of CUDA beside the host."""
+    """The place of :func:`place_of`; of a number, the device of the current one's type, of CUDA beside the host."""
     if isinstance(device, int):
         kind = current_place().device_type
         device = f"{'gpu' if kind == 'cpu' else kind}:{device}"

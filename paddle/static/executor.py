@@ -227,7 +227,7 @@ def _listed(fetch_list: Any) -> list[Any]:
 
 
 def _parts(x: Any) -> Sequence[Any]:
-    """What is fetched for an entry of a fetch_list: the tensors of an array."""
+    """Tensors that are fetched for an entry of a fetch_list: those of an array."""
     if not isinstance(x, TensorArray):
         return (x,)
     return x.items if x.data is None else (x.data,)

@@ -20,7 +20,7 @@ def through_another_name(x):
     return x + 1
 
 
-def turned(x):
+def transposed(x):
     x.transpose_([1, 0])
     return x * 2, x
 
@@ -49,7 +49,7 @@ def behind_a_branch(x):
     return x, y
 
 
-FUNCTIONS = (wider, through_another_name, turned, cast, twice, behind_a_branch)
+FUNCTIONS = (wider, through_another_name, transposed, cast, twice, behind_a_branch)
 
 
 def flat(result):
