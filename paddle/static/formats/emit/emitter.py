@@ -471,7 +471,8 @@ class Emitter:
         kind = typed(x)
         shape = tuple(kind.shape[p] for p in perm)
         made = self.one("transpose", [x], kind._replace(shape=shape), perm=array(i32, perm))
-        self._known[("transpose", made.number, *(list(perm).index(i) for i in range(len(perm))))] = x  # back again
+        back = ("transpose", made.number, *(list(perm).index(i) for i in range(len(perm))))
+        self._known[back] = x
         return made
 
     def expand(self, x: Result, shape: Sequence[Any]) -> Result:
