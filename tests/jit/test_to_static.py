@@ -729,3 +729,13 @@ def test_options_that_are_given_again_replace_the_former(full_graph):
     f = paddle.jit.to_static(lambda x: x + 1, input_spec=spec(3))
     g = paddle.jit.to_static(f, input_spec=spec(5))
     assert g(paddle.ones([1, 5])).shape == [1, 5] and paddle.jit.to_static(g) is g
+
+
+def test_specs_of_arrays_and_of_tensors_beside_them():
+    spec = paddle.static.InputSpec
+    f = to_static(lambda p, d: p[0] + d["x"], input_spec=[[spec([None])], {"x": spec([None, 3], name="x")}])
+    for n in (2, 4, 5):
+        for bias in (np.ones([3], "float32"), paddle.ones([3])):
+            np.testing.assert_array_equal(f([bias], {"x": paddle.ones([n, 3])}).numpy(), np.full([n, 3], 2))
+    with pytest.raises(ValueError, match="input_spec"):
+        f([paddle.ones([1, 3])], {"x": paddle.ones([2, 3])})

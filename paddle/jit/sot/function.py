@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import MethodType
 from typing import Any
 
+import numpy as np
+
 from paddle.jit.concrete import Arguments, ConcreteProgram, spec_of
 from paddle.jit.function import StaticFunction, as_function
 from paddle.jit.sot.captured_frame import CapturedFrame, Family, FunctionFrame, Position, ResumedFrame
@@ -119,13 +121,14 @@ class SymbolicStaticFunction(StaticFunction, FunctionFrame):
 
     def _capture(self, bound: dict[str, Any]) -> Any:
         if self._specs is not None:
-            tensors = [pair for name, x in bound.items() for pair in _tensors(x, argument(name))]
+            arrays = [pair for name, x in bound.items() for pair in _arrays(x, argument(name))]
             free: dict[int, set[int]] = {}  # a tensor that is given twice is free where both specs say so
-            for spec, (_, x) in zip(self._specs, tensors):
+            for spec, (_, x) in zip(self._specs, arrays):
                 axes = set(free_axes(self.__name__, spec, tuple(x.shape)))
                 free[id(x)] = free.get(id(x), axes) & axes
-            self.policy.free.update((place, free[id(x)]) for _, (place, x) in zip(self._specs, tensors))
-            self._names = {place: spec.name for spec, (place, _) in zip(self._specs, tensors) if spec.name is not None}
+            given = [(s, place, x) for s, (place, x) in zip(self._specs, arrays) if isinstance(x, Tensor)]
+            self.policy.free.update((place, free[id(x)]) for _, place, x in given)
+            self._names = {place: spec.name for spec, place, _ in given if spec.name is not None}
         self._last = {k: pytree.map(_as_spec, x) for k, x in bound.items()}
         return super()._capture(bound)
 
@@ -238,13 +241,13 @@ def _widened(x: Any, place: Source, known: dict[str | None, InputSpec]) -> Any:
     return x
 
 
-def _tensors(x: Any, place: Source) -> Iterator[tuple[Source, Tensor]]:
-    """Yield the tensors in an argument and where they are."""
-    if isinstance(x, Tensor):
+def _arrays(x: Any, place: Source) -> Iterator[tuple[Source, Tensor | np.ndarray]]:
+    """Yield the tensors and NumPy arrays in an argument and where they are."""
+    if isinstance(x, (Tensor, np.ndarray)):
         yield place, x
     elif isinstance(x, (list, tuple)):
         for i, v in enumerate(x):
-            yield from _tensors(v, Item(place, i))
+            yield from _arrays(v, Item(place, i))
     elif isinstance(x, dict):
         for k, v in x.items():
-            yield from _tensors(v, Item(place, k))
+            yield from _arrays(v, Item(place, k))
