@@ -358,7 +358,7 @@ class TensorArray:
         if isinstance(i, slice):
             self._set_slice(i, x)
         else:
-            self.write(x, i, "an index of a list", appends=False)
+            self.write(x, i, "an assignment to an item of a list", appends=False)
 
     def __delitem__(self, i: Any) -> None:
         if isinstance(i, slice):

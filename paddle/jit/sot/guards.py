@@ -8,9 +8,13 @@ run is given and the values that code after it loads, or None where a guard does
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import inspect
 from collections.abc import Iterable
 from typing import Any
+
+import numpy as np
 
 from paddle.jit.sot.sources import Argument, Attribute, Fixed, Namespace, Source
 from paddle.jit.state import State, exactly
@@ -18,6 +22,9 @@ from paddle.nn.layer._registry import CHANGES
 from paddle.nn.layer.layers import Layer
 from umiak.core.entries import Places
 from umiak.core.tensor import Tensor
+
+# Values in C whose text says all of them.
+BY_TEXT = (decimal.Decimal, datetime.timedelta, datetime.date, datetime.datetime, datetime.time)
 
 
 class Guards:
@@ -258,7 +265,9 @@ class _Writer:
             return f"{x} != {self.names.name(value)}"
         if value is None or value is True or value is False:
             return f"{x} is not {value}"
-        if hasattr(value, "dtype") and hasattr(value, "tobytes"):  # a NumPy scalar
+        if kind in BY_TEXT:
+            return f"type({x}) is not {self.names.name(kind)} or repr({x}) != {repr(value)!r}"
+        if isinstance(value, np.generic):
             return f"type({x}) is not {self.names.name(kind)} or {x}.tobytes() != {value.tobytes()!r}"
         return f"{x} is not {self.names.name(value)}"
 

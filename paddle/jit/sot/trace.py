@@ -9,16 +9,27 @@ from __future__ import annotations
 
 import collections
 import enum
+import operator
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, MethodWrapperType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
 
 from paddle.jit.marker import DIMS
 from paddle.jit.sot.control import Restart, Uncapturable
-from paddle.jit.sot.guards import Guards
+from paddle.jit.sot.guards import BY_TEXT, Guards
 from paddle.jit.sot.iterators import ITERATORS, Calling
 from paddle.jit.sot.sources import (
     Argument,
@@ -40,6 +51,7 @@ from paddle.jit.state import State
 from paddle.nn.layer._hooks import HookTable
 from paddle.nn.layer._registry import Registry
 from paddle.nn.layer.layers import Layer
+from umiak.core.direct import Direct
 from umiak.core.dtype import DType
 from umiak.core.entries import CallScalars
 from umiak.core.place import Place
@@ -69,10 +81,27 @@ MUTABLE = (
 TABLES = (Registry, HookTable)
 HEAP_TYPE = 1 << 9  # of a class made in Python
 # Values that are guarded by equality; enumerations and NumPy's scalars are, too.
-BY_VALUE = (type(None), bool, type(...), type(NotImplemented), str, bytes, complex)
+BY_VALUE = (type(None), bool, type(...), type(NotImplemented), str, bytes, complex, *BY_TEXT)
 NOT_READ = object()  # in place of what stands for an object
 # Objects that stand for themselves: guarded by identity, and constants of generated code.
-IDENTICAL = (ModuleType, type, BuiltinFunctionType, enum.Enum, Layer, DType, Place)
+IDENTICAL = (
+    ModuleType,
+    type,
+    BuiltinFunctionType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    Direct,
+    np.ufunc,
+    enum.Enum,
+    Layer,
+    DType,
+    Place,
+    operator.itemgetter,
+    operator.attrgetter,
+    operator.methodcaller,
+    re.Pattern,
+    type(np.sum),
+)
 
 
 def is_bound(f: Any) -> bool:
@@ -279,9 +308,7 @@ class Trace:
             owner = self.wrap(x.__self__, Member(source, "__self__"))
             return TensorMethod(owner, x.__name__) if isinstance(owner, Tensor) else getattr(owner, x.__name__)
         if isinstance(x, IDENTICAL):
-            if not isinstance(source, Fixed):
-                self.guards.equal(source, x)
-            self._know(x, fixed(x))
+            self._identical(x, source)
             if isinstance(x, Layer):
                 self.guards.layers.add(x)
             return x
@@ -302,9 +329,17 @@ class Trace:
             return self._iterator(x, source)
         if kind is np.ndarray and self.policy.full_graph:
             return self._array(x, source)
+        if is_library(kind.__module__):  # its functions read more of it than guards see: tensors that it holds
+            self._identical(x, source)
+            return x
         self._type(source, kind)
         self._know(x, source)
         return x
+
+    def _identical(self, x: Any, source: Source) -> None:
+        if not isinstance(source, Fixed):
+            self.guards.equal(source, x)
+        self._know(x, fixed(x))
 
     def _table(self, x: Any, source: Source) -> Any:
         self._know(x, source)
