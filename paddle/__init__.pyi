@@ -84,7 +84,6 @@ from paddle.framework.grad_mode import enable_grad as enable_grad
 from paddle.framework.grad_mode import is_grad_enabled as is_grad_enabled
 from paddle.framework.grad_mode import no_grad as no_grad
 from paddle.framework.grad_mode import set_grad_enabled as set_grad_enabled
-from paddle.framework.io import save as save
 from paddle.framework.loading import load as load
 from paddle.framework.mode import disable_signal_handler as disable_signal_handler
 from paddle.framework.mode import disable_static as disable_static
@@ -105,6 +104,7 @@ from paddle.framework.random import manual_seed as manual_seed
 from paddle.framework.random import seed as seed
 from paddle.framework.random import set_cuda_rng_state as set_cuda_rng_state
 from paddle.framework.random import set_rng_state as set_rng_state
+from paddle.framework.saving import save as save
 from paddle.hapi.flops import flops as flops
 from paddle.hapi.model import Model as Model
 from paddle.hapi.summary import summary as summary

@@ -196,7 +196,7 @@ def _asking(before: Callable) -> Callable:
         finally:
             finder.show(usual)
 
-    importing.before = before  # type: ignore[attr-defined]
+    importing.before = before
     return importing
 
 

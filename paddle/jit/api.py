@@ -87,7 +87,7 @@ def to_static(
     if not (input_spec is None or isinstance(input_spec, (list, tuple))):
         raise op_error(TypeError, "to_static", "a list or tuple as input_spec", type(input_spec).__name__)
     if isinstance(function, StaticFunction):
-        return _again(function, input_spec, kwargs.get("full_graph"))
+        return _with_options(function, input_spec, kwargs.get("full_graph"))
     if isinstance(function, (classmethod, staticmethod)):
         inner = to_static(function.__func__, input_spec, build_strategy, backend, **kwargs)
         return type(function)(inner)
@@ -96,7 +96,7 @@ def to_static(
         forward = function.forward
         if not isinstance(forward, StaticFunction):
             function.__dict__["forward"] = make(forward, input_spec)
-        elif (other := _again(forward, input_spec, kwargs.get("full_graph"))) is not forward:
+        elif (other := _with_options(forward, input_spec, kwargs.get("full_graph"))) is not forward:
             function.__dict__["forward"] = other
         return function
     if not callable(function):
@@ -106,7 +106,7 @@ def to_static(
     return made
 
 
-def _again(function: StaticFunction, input_spec: Any, full_graph: bool | None) -> StaticFunction:
+def _with_options(function: StaticFunction, input_spec: Any, full_graph: bool | None) -> StaticFunction:
     """A captured function, or another of what it captures where options are given that it does not have."""
     kind: Any = type(function) if full_graph is None else FullGraphFunction if full_graph else SymbolicStaticFunction
     if kind is type(function) and input_spec is None:

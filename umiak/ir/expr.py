@@ -278,19 +278,19 @@ def bitwise(op: str, a: Any, b: Any) -> Any:
     if kind_of(a) == "float" or kind_of(b) == "float":
         return NotImplemented
     x, mask = (_plain(b), _plain(a)) if type(a) is not Sym else (_plain(a), _plain(b))
-    if type(mask) is Sym:
+    if not isinstance(mask, int):
         raise TypeError(f"[{op}] of integers that depend on sizes requires a number on one side, got {a} and {b}")
     if mask < 0:  # of the complement, which has as many bits as it needs
-        rest = sub(-1, mask)
+        rest = -1 - mask
         common = _masked(x, rest)
         return sub(x, common) if op == "&" else add(mask, common) if op == "|" else sub(-1, _differing(x, rest, common))
     common = _masked(x, mask)
     return common if op == "&" else sub(add(x, mask), common) if op == "|" else _differing(x, mask, common)
 
 
-def _masked(x: Int, mask: int) -> Int:
+def _masked(x: Number, mask: int) -> Number:
     """``x & mask`` of a mask that is not negative: for each run of set bits what is above it, and below its end."""
-    out: Int = 0
+    out: Number = 0
     at = 0
     while mask >> at:
         if not mask >> at & 1:
@@ -303,7 +303,7 @@ def _masked(x: Int, mask: int) -> Int:
     return out
 
 
-def _differing(x: Int, mask: int, common: Int) -> Int:
+def _differing(x: Number, mask: int, common: Number) -> Number:
     return sub(add(x, mask), mul(2, common))
 
 

@@ -141,7 +141,7 @@ class SparseTensor(Tensor):
 
     # --- to Python and NumPy ---------------------------------------------------------------------------------------
 
-    def numpy(self) -> np.ndarray:
+    def numpy(self, blocking: bool = True) -> np.ndarray:
         """Array of all elements."""
         return host_values(self.to_dense())
 

@@ -176,7 +176,7 @@ class Expressions(ast.NodeTransformer):
     def unpacked(self, target: ast.expr, value: ast.expr) -> ast.expr:
         """The value that a target unpacks, which may be a tensor of an open length."""
         targets = _targets(target)
-        return value if targets is None else self.helper("unpacked", value, value, ast.Constant(targets))
+        return value if targets is None else self.helper("unpacked", value, value, ast.Constant(targets))  # type: ignore[arg-type]
 
     def visit_comprehension(self, node: ast.comprehension) -> ast.comprehension:
         self.generic_visit(node)

@@ -128,8 +128,11 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
 
 
 def unpacked(x: Any, targets: tuple[Any, ...]) -> Any:
-    """Values that a statement unpacks. Of a tensor whose first size is open these are as many elements as there are targets,
-    and the program checks that it has no others. ``targets``: None for each, or its own targets."""
+    """Values that a statement unpacks.
+
+    Of a tensor whose first size is open these are as many elements as there are targets, and the program checks that it
+    has no others. ``targets``: None for each, or its own targets.
+    """
     if isinstance(x, Tensor) and x.ndim and type(x.shape[0]) is Sym and _requires_length(x, len(targets)):
         x = [x[i] for i in range(len(targets))]
     if any(targets) and type(x) in (tuple, list) and len(x) == len(targets):

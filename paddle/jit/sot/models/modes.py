@@ -62,7 +62,9 @@ def _nothing_in_one_graph(make: Callable[..., Any]) -> None:
         return sim.leaf(make, args, kwargs)  # what runs between two graphs may make layers and run programs
 
 
-for _make in (name_scope, fp16_guard, sdpa_kernel, sdp_kernel):
+_NO_MODES: tuple[Callable[..., Any], ...] = (name_scope, fp16_guard, sdpa_kernel, sdp_kernel)
+for _make in _NO_MODES:
     _nothing(_make)
-for _make in (unique_name.guard, scope_guard, device_guard):
+_ONE_GRAPH: tuple[Callable[..., Any], ...] = (unique_name.guard, scope_guard, device_guard)
+for _make in _ONE_GRAPH:
     _nothing_in_one_graph(_make)
