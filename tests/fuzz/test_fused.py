@@ -22,7 +22,8 @@ pytestmark = pytest.mark.usefixtures("slow_kept_nowhere")
 
 # Called by programs of the kind "language", or by nets of their own.
 ELSEWHERE = {
-    "block_multihead_attention", "cal_aux_loss", "cross_entropy_with_softmax_bwd_w_downcast", "embedding_grad_add_to_",
+    "batched_gemm", "block_multihead_attention", "cal_aux_loss", "cross_entropy_with_softmax_bwd_w_downcast",
+    "embedding_grad_add_to_", "fused_dot_product_attention",
     "fp8_gemm_blockwise", "fp8_quant_blockwise", "fused_act_dequant", "fused_feedforward", "fused_gate_attention",
     "fused_multi_head_attention", "fused_multi_transformer", "fused_stack_transpose_quant", "fused_swiglu_weighted_bwd",
     "fused_transpose_split_quant", "fused_weighted_swiglu_act_quant", "masked_multihead_attention", "moe_combine",

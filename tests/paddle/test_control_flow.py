@@ -643,7 +643,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a value that changes": (
         lambda x: while_loop(lambda y, s: y.sum() < 9, lambda y, s: [y, s + "a"], [x, ""]), "which is no tensor"
     ),
-    "data": (lambda x: cond(x.sum() > 0, lambda: x * float(x[0].numpy()), lambda: x), "are not known"),
+    "data": (lambda x: cond(x.sum() > 0, lambda: x * x.tolist()[0], lambda: x), "are not known"),
 }  # fmt: skip
 
 
