@@ -169,8 +169,9 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
-        for target in node.targets:
-            node.value = self.unpacked(target, node.value)
+        if all(_targets(t) is not None for t in node.targets):  # beside a name, which holds the value itself
+            for target in node.targets:
+                node.value = self.unpacked(target, node.value)
         return node
 
     def unpacked(self, target: ast.expr, value: ast.expr) -> ast.expr:

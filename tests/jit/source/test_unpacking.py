@@ -51,6 +51,11 @@ def of_data(x):
     return a * b - c
 
 
+def twice(x):
+    [a, b, c] = d, e, f = x
+    return a * f - b * e + c * d
+
+
 X = np.array([[1, 2], [3, 4], [5, 0.5]], "float32")
 
 
@@ -60,7 +65,7 @@ def saved(f, path):
     return paddle.jit.load(path), lambda x: predictor.run([x])[0]
 
 
-@pytest.mark.parametrize("f", [names, lists, loop, nested, branch, comprehension, of_data])
+@pytest.mark.parametrize("f", [names, lists, loop, nested, branch, comprehension, of_data, twice])
 def test_unpacked_tensors(f, tmp_path):
     x = paddle.to_tensor(X)
     for run in saved(f, str(tmp_path / "model")):
@@ -88,3 +93,40 @@ def test_errors_that_python_raises_elsewhere():
         for run in (f, captured):
             with pytest.raises(ValueError, match="values to unpack"):
                 run(x, pairs)
+
+
+def whole_tuple(x):
+    c = a, (b, d) = x, (x + 1, x * 2)
+    return type(c) is tuple, a + b * d
+
+
+def whole_list(x):
+    made = [x, (x, x)]
+    kept = a, (b, _) = made
+    made.append(x)
+    return len(kept), kept is made, a + b
+
+
+def inner_list(x):
+    pair = [x, x + 1]
+    (a, b), c = held = pair, 2
+    return held[0] is pair, type(held) is tuple, a * b + c
+
+
+@pytest.mark.parametrize("f", [whole_tuple, whole_list, inner_list])
+@pytest.mark.parametrize("full_graph", [True, False])
+def test_what_else_is_given_the_value_has_the_value_itself(f, full_graph):
+    x = paddle.to_tensor(X)
+    *got, y = paddle.jit.to_static(f, full_graph=full_graph)(x)
+    *want, z = f(x)
+    assert got == want
+    np.testing.assert_array_equal(y.numpy(), z.numpy())
+
+
+def test_a_tensor_of_open_length_that_is_given_a_name_too_is_refused(tmp_path):
+    def f(x):
+        c = a, b = x
+        return c + a + b
+
+    with pytest.raises(Exception, match="no fixed number"):
+        saved(f, str(tmp_path / "model"))
