@@ -277,6 +277,11 @@ int main(int, char** arguments) {
   assert(size == 288 && place == PlaceType::kCPU);
   again.assign(from, from + size);
   assert(got == again);
+  other->mutable_data<float>(PlaceType::kCPU);
+  other->Reshape({64, 3, 8, 8});
+  Refused([&] { clone->Run(); }, "x was reshaped");  // the memory ends before
+  predictor->GetInputHandle("x")->Reshape({1, 3, 8, 8});
+  assert(predictor->Run());
   Refused([&] { predictor->GetInputHandle("none"); }, "no input called none");
   services::PredictorPool pool(config, 2);
   assert(pool.Retrieve(1) != pool.Retrieve(0));

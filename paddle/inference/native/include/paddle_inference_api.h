@@ -58,7 +58,8 @@ class Predictor {
       if (!x.name().empty()) details::Check(umiak_input_index(state_->predictor, x.name().c_str(), &index));
       details::Check(umiak_set_input(state_->predictor, index, x.data(), static_cast<umiak_dtype>(x.dtype()),
                                      static_cast<int32_t>(x.shape().size()), x.shape().data()));
-      state_->inputs[index].shape = state_->inputs[index].given = x.shape();
+      state_->inputs[index].shape = x.shape();
+      state_->Give(index);
       state_->inputs[index].has_staged = false;
     }
     Run();

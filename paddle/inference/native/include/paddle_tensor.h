@@ -69,7 +69,8 @@ struct State {
   umiak_predictor* predictor = nullptr;
   struct Input {
     std::vector<int64_t> shape;
-    std::vector<int64_t> given;  // the sizes that its data came with
+    std::vector<int64_t> given;  // the sizes of its data, or of what mutable_data gave out
+    bool is_given = false;
     std::vector<char> staged;  // what mutable_data gave out, until the next run
     bool has_staged = false;
     std::vector<std::vector<size_t>> lod;
@@ -100,7 +101,11 @@ struct State {
     const auto& shape = inputs[index].shape;
     Check(umiak_set_input(predictor, index, data, Info(index, true).dtype, static_cast<int32_t>(shape.size()), shape.data()));
     inputs[index].has_staged = false;
-    inputs[index].given = shape;
+    Give(index);
+  }
+  void Give(size_t index) {
+    inputs[index].given = inputs[index].shape;
+    inputs[index].is_given = true;
   }
   static int32_t CallHook(void* hook, const char* operation, const umiak_tensor_info* info, const void* data, size_t) {
     const auto* registered = static_cast<Hook*>(hook);
@@ -121,15 +126,15 @@ struct State {
   }
   void Run() {
     Flush();
-    for (size_t i = 0; i < inputs.size(); i++)
-      if (!inputs[i].given.empty() && inputs[i].given != inputs[i].shape)
-        throw std::runtime_error(std::string(Info(i, true).name) + " was reshaped: it needs data of these sizes before the next run");
     thrown = nullptr;
     const umiak_status status = umiak_run(predictor);
     if (thrown) std::rethrow_exception(thrown);
     Check(status);
   }
   void Flush() {
+    for (size_t i = 0; i < inputs.size(); i++)  // before one is taken: memory of other sizes may end too early
+      if (inputs[i].is_given && inputs[i].given != inputs[i].shape)
+        throw std::runtime_error(std::string(Info(i, true).name) + " was reshaped: it needs data of these sizes before the next run");
     for (size_t i = 0; i < inputs.size(); i++)
       if (inputs[i].has_staged) Set(i, inputs[i].staged.data());
   }
@@ -169,6 +174,7 @@ class Tensor {
     auto& input = Input();
     input.staged.resize(bytes + alignof(T));
     input.has_staged = true;
+    state_->Give(index_);
     return reinterpret_cast<T*>(input.staged.data());
   }
 
