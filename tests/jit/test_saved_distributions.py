@@ -97,7 +97,14 @@ def defined(name):
     return found
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+# The others differ from these in formulas alone, which tests/paddle/test_distribution.py has.
+QUICK = (
+    "Bernoulli", "Beta", "Binomial of one count", "Categorical", "Independent", "MultivariateNormal",
+    "Normal of broadcast parameters", "TransformedDistribution",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in FAMILIES])
 def test_of_any_batch(name, rng, tmp_path):
     methods = defined(name)
     assert {"log_prob", "sample"} <= set(methods)
