@@ -26,7 +26,8 @@ def _copied(x: Any) -> Any:
         return copied
     if isinstance(x, dict):
         table = copy.copy(x)  # of a class of its own, which may want other arguments
-        table.update((k, _copied(v)) for k, v in x.items())
+        for k, v in x.items():
+            dict.__setitem__(table, k, _copied(v))  # not what its class makes of it: a counter's update adds
         return table
     if isinstance(x, (list, tuple)):
         parts = [_copied(v) for v in x]

@@ -23,7 +23,7 @@ import numpy as np
 from paddle import _lazy
 from paddle.framework import trailer
 from paddle.framework.dense_tensor import DenseTensor
-from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span, Unknown
+from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span, Unknown, collide
 from paddle.framework.place import current_place
 from paddle.framework.plain_objects import PLAIN, Call, Class, Instance, ReferenceDtype, Value, set_state, trusted_names
 from paddle.framework.random import GeneratorState
@@ -236,13 +236,15 @@ _LOAD_OPTIONS = {"return_numpy", "keep_name_table", "model_filename", "params_fi
 
 
 class _Unpack:
-    """Turns what was read into tensors or arrays; what occurs twice is converted once."""
+    """Turns what was read into tensors or arrays; what occurs twice is converted once.
 
-    def __init__(self, return_numpy: bool) -> None:
+    As ``pickle`` does, it makes the parts of an object before the object, except where they hold the object itself.
+    """
+
+    def __init__(self, machine: Machine, return_numpy: bool) -> None:
+        self.machine = machine
         self.return_numpy = return_numpy
         self.done: dict[int, Any] = {}
-        self.left: list[tuple[Any, Any, int]] = []  # containers whose contents are still to be converted
-        self.states: list[tuple[Any, Any]] = []  # objects, and attributes that they get when all contents are there
         self.named = False
 
     def array(self, x: Array) -> Any:
@@ -287,95 +289,90 @@ class _Unpack:
     def everything(self, x: Any) -> Any:
         """``x`` converted, with all that is in it."""
         self.named = self.has_names(x)
-        return self.complete(x, 0)
-
-    def complete(self, x: Any, depth: int) -> Any:
-        """``x`` converted, with all that is in it that has not been converted before."""
-        left, states = self.left, self.states
-        self.left, self.states = [], []
-        out = self.convert(x, depth)
-        while self.left:
-            self.fill(*self.left.pop())
-        for made, state in reversed(self.states):  # those inside first
-            set_state(made, state)
-        self.left, self.states = left, states
-        return out
-
-    def fill(self, source: Any, made: Any, depth: int) -> None:
-        if depth > DEEPEST:
-            raise Corrupt(f"containers more than {DEEPEST} deep")
-        if isinstance(source, dict):
-            for k, v in source.items():
-                made[k] = self.convert(v, depth)
-        elif isinstance(source, Instance):
-            for v in source.elements:
-                made.append(self.convert(v, depth))
-            for k, v in source.items:
-                made[self.convert(k, depth)] = self.convert(v, depth)
-        elif isinstance(made, np.ndarray):
-            for i, v in enumerate(source):
-                made[i] = self.convert(v, depth)
-        else:
-            made.extend(self.convert(v, depth) for v in source)
-
-    def instance(self, x: Instance, depth: int) -> Any:
-        """An object, whose contents and attributes come later. What it is made from is there before."""
-        if depth > DEEPEST:
-            raise Corrupt(f"objects more than {DEEPEST} deep")
-        made = x.make(*self.complete(x.arguments, depth + 1))
-        self.done[id(x)] = made
-        if x.elements or x.items:
-            self.left.append((x, made, depth + 1))
-        if x.has_state:
-            self.states.append((made, self.convert(x.state, depth + 1)))
-        return made
-
-    def objects(self, x: Array, depth: int) -> np.ndarray:
-        made = np.empty(len(x.objects or ()), object)
-        self.left.append((x.objects, made, depth + 1))
-        return made.reshape(x.shape)
+        return self.convert(x, 0)
 
     def convert(self, x: Any, depth: int) -> Any:
-        """``x`` converted; what is in a dict or a list comes later. Tuples recurse, to the depth that they may have."""
-        if isinstance(x, _PLAIN):
+        """``x`` converted, with all that is in it. One frame for each level: an interpreter allows for DEEPEST."""
+        kind = type(x)
+        if kind in _PLAIN:
             return x
         converted = self.done.get(id(x))
         if converted is not None:
             return converted
+        if depth > DEEPEST:
+            raise Corrupt(f"objects more than {DEEPEST} deep")
         out: Any
-        if isinstance(x, Instance):
-            return self.instance(x, depth)
-        if isinstance(x, (Call, Value, Class, ReferenceDtype)) and x.value is not None:
-            return x.value
-        if isinstance(x, Array) and x.objects is not None:
-            out = self.objects(x, depth)
-        elif isinstance(x, Pair):
-            out = self.tensor(x[1], x[0])
-        elif isinstance(x, Array):
-            out = self.array(x).copy() if self.named or self.return_numpy else self.tensor_or_array(x)
-        elif isinstance(x, DType):
-            out = x.value
-        elif isinstance(x, Span):
-            out = bytes(x.view)
-        elif isinstance(x, dict):
-            out = OrderedDict() if isinstance(x, OrderedDict) else {}
-            self.left.append((x, out, depth + 1))
-        elif isinstance(x, list):
-            out = []
-            self.left.append((x, out, depth + 1))
-        elif type(x) is tuple:
-            out = tuple(self.convert(v, depth + 1) for v in x)
+        elements: Iterable[Any] = ()
+        items: Iterable[tuple[Any, Any]] = ()
+        if kind is dict or kind is OrderedDict:
+            out, items = kind(), x.items()
+        elif kind is list:
+            out, elements = [], x
+        elif kind is Instance:
+            arguments, keywords = self.convert(x.arguments, depth + 1), self.convert(x.keywords, depth + 1)
+            self.count(*arguments, *keywords.values())
+            out, elements, items = x.make(*arguments, **keywords), x.elements, x.items
+        elif kind is tuple or kind is set or kind is frozenset:
+            if kind is not tuple and not any(type(v) in _MADE for v in x):
+                return x
+            made, counts = [], {}
+            for v in x:
+                v = self.convert(v, depth + 1)
+                if kind is not tuple:
+                    collide(hash(v), counts)
+                made.append(v)
+            out = kind(made)
+        elif kind is Array and x.objects is not None:
+            made = []
+            for v in x.objects:
+                made.append(self.convert(v, depth + 1))
+            out = np.empty(len(made), object)
+            out[:] = made
+            out = out.reshape(x.shape)
         else:
-            raise Corrupt("a name where there should be data")
+            out = self.leaf(x)
         self.done[id(x)] = out
+        for v in elements:
+            out.append(self.convert(v, depth + 1))
+        counts = {}
+        for k, v in items:
+            if type(k) in _MADE:
+                k = self.convert(k, depth + 1)
+                collide(hash(k), counts)
+            out[k] = self.convert(v, depth + 1)
+        if kind is Instance and x.has_state:
+            state = self.convert(x.state, depth + 1)
+            self.count(state)
+            set_state(out, state)
         return out
 
+    def count(self, *parts: Any) -> None:
+        """Count what an object may copy, as often as the file refers to it."""
+        for x in parts:
+            if isinstance(x, (list, tuple, dict, set, frozenset, str, bytes)):
+                self.machine.copy(len(x))
 
-_PLAIN = (
-    *(type(None), bool, int, float, complex, str, bytes, bytearray, set, frozenset, np.generic),
+    def leaf(self, x: Any) -> Any:
+        if isinstance(x, Array):
+            return self.array(x).copy() if self.named or self.return_numpy else self.tensor_or_array(x)
+        if isinstance(x, Pair):
+            return self.tensor(x[1], x[0])
+        if isinstance(x, Span):
+            return bytes(x.view)
+        if isinstance(x, _DATA):
+            return x
+        if isinstance(x, (Call, Value, Class, ReferenceDtype, DType)) and x.value is not None:
+            return x.value
+        raise Corrupt("a name where there should be data")
+
+
+_DATA = (
+    *(type(None), bool, int, float, complex, str, bytes, bytearray, np.generic),
     GeneratorState,
     *PLAIN,
 )
+_PLAIN = frozenset(_DATA)
+_MADE = {Instance, tuple, frozenset}  # keys that have to be converted, or may hold such
 
 
 def _parts(x: Any) -> Iterable[Any]:
@@ -419,10 +416,10 @@ def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         return {k: host_values(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
     name = path if isinstance(path, str) else getattr(path, "name", "<file object>")
     try:
-        loaded = _read_object(path, trusted) if hasattr(path, "read") else _read_file(name, trusted)
+        loaded, machine = _read_object(path, trusted) if hasattr(path, "read") else _read_file(name, trusted)
         if isinstance(loaded, dict) and isinstance(loaded.get(SLICES), dict):
             _join_slices(loaded)
-        return _finish(loaded, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
+        return _finish(loaded, machine, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
     except FileNotFoundError:
         raise op_error(ValueError, "load", "a file that exists", repr(name)) from None
     except NotRegular as error:
@@ -438,16 +435,16 @@ def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         ) from error
 
 
-def _read_file(name: str, trusted: Trusted) -> Any:
+def _read_file(name: str, trusted: Trusted) -> tuple[Any, Machine]:
     data, alone = trailer.read(name)
     reader = Machine(data, trusted)
     loaded = reader.run()
     if not alone:
         trailer.end_of(data, reader.at)
-    return loaded
+    return loaded, reader
 
 
-def _read_object(f: Any, trusted: Trusted) -> Any:
+def _read_object(f: Any, trusted: Trusted) -> tuple[Any, Machine]:
     """The next pickle of a file object. Where the object can be moved, it then stands behind that."""
     begin = f.tell() if hasattr(f, "seekable") and f.seekable() else None
     data = memoryview(f.read())
@@ -461,12 +458,12 @@ def _read_object(f: Any, trusted: Trusted) -> Any:
     end = trailer.end_of(data, reader.at) if loaded is None else loaded.end
     if begin is not None:
         f.seek(begin + end)
-    return value
+    return value, reader
 
 
-def _finish(loaded: Any, return_numpy: bool, keep_name_table: bool) -> Any:
+def _finish(loaded: Any, machine: Machine, return_numpy: bool, keep_name_table: bool) -> Any:
     table = loaded.get(NAME_TABLE) if isinstance(loaded, dict) else None
-    out = _Unpack(return_numpy).everything(loaded)
+    out = _Unpack(machine, return_numpy).everything(loaded)
     if isinstance(table, dict):
         for key, name in table.items():
             if isinstance(out.get(key), Tensor) and isinstance(name, str):

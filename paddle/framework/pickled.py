@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from paddle.framework import plain_objects
-from paddle.framework.plain_objects import Call, Class, Instance, ReferenceDtype
+from paddle.framework.plain_objects import Call, Class, Instance, ReferenceDtype, Value
 from paddle.framework.random import GeneratorState
 from umiak.util.dtypes import TABLE
 
@@ -40,6 +40,13 @@ _ROUND = 4096  # opcodes or keys between two looks at the clock
 
 class Corrupt(ValueError):
     """The content is not a file of this kind."""
+
+
+def collide(h: int, counts: dict[int, int]) -> None:
+    """Count one more key with a hash."""
+    n = counts[h] = counts.get(h, 0) + 1
+    if n > MOST_COLLISIONS:
+        raise Corrupt(f"more than {MOST_COLLISIONS} keys with one hash")
 
 
 class Unknown(Corrupt):
@@ -172,7 +179,7 @@ class Pair(tuple):
 
 
 def _dtype(machine: Machine, code: Any, *flags: Any) -> DType:
-    return DType(code)
+    return DType(getattr(code.value, "__name__", None) if type(code) is Value else code)
 
 
 def _reconstruct(machine: Machine, *args: Any) -> Array:
@@ -242,6 +249,17 @@ def _evaluated(machine: Machine, text: Any, names: Any) -> Array:
     return names["data"]
 
 
+def _attribute(machine: Machine, of: Any, name: Any) -> Class:
+    """A class or function in a class, as protocols before 4 name it, of those that may be called."""
+    if type(of) is not Class or type(name) is not str:
+        raise Corrupt("an attribute of what is no class")
+    module, outer = of.value.__module__, of.value.__qualname__
+    found = machine.trusted.get((module, f"{outer}.{name}"))
+    if found is None:
+        raise Unknown(f"{module}.{outer}.{name[:100]}")
+    return found
+
+
 def _encode(machine: Machine, text: Any, encoding: Any = "latin1") -> Any:
     return machine.encoded(text, encoding)
 
@@ -254,7 +272,7 @@ def _generator(machine: Machine, state: Any) -> GeneratorState:
 
 _NAMES: dict[tuple[str, str], Any] = {
     ("numpy", "dtype"): _dtype,
-    ("numpy", "ndarray"): "ndarray",
+    ("numpy", "ndarray"): Value(np.ndarray),
     ("collections", "OrderedDict"): _ordered,
     ("_codecs", "encode"): _encode,
     (GeneratorState.__module__, "GeneratorState"): _generator,
@@ -262,15 +280,18 @@ _NAMES: dict[tuple[str, str], Any] = {
 for _builtins in ("builtins", "__builtin__"):
     for _name, _make in (
         ("tuple", _pair), ("set", _set), ("frozenset", _frozenset), ("bytearray", _bytearray), ("complex", _complex),
-        ("eval", _evaluated),
+        ("eval", _evaluated), ("getattr", _attribute),
     ):  # fmt: skip
         _NAMES[_builtins, _name] = _make
 for _core in ("core", "_core"):
     _NAMES[f"numpy.{_core}.multiarray", "_reconstruct"] = _reconstruct
     _NAMES[f"numpy.{_core}.multiarray", "scalar"] = _scalar
     _NAMES[f"numpy.{_core}.numeric", "_frombuffer"] = _frombuffer
-for _name in _OWN:
-    _NAMES["ml_dtypes", _name] = _NAMES["ml_dtypes._ml_dtypes_ext", _name] = _name
+for _name, _own in _OWN.items():
+    _NAMES["ml_dtypes", _name] = _NAMES["ml_dtypes._ml_dtypes_ext", _name] = Value(_own.type)
+for _code in np.typecodes["All"]:
+    _scalar_type = np.dtype(_code).type
+    _NAMES["numpy", _scalar_type.__name__] = Value(_scalar_type)
 # As data a name of a type is the type.
 _TYPES = {
     _pair: tuple,
@@ -360,19 +381,15 @@ class Machine:
                 left.extend(x)
             elif kind is frozenset:
                 self.spend(1 + len(x))  # its elements were hashed when it was made
-            elif x is None or kind in (float, bool, complex) or isinstance(x, np.generic):
+            elif x is None or kind in (float, bool, complex):
                 self.spend(1)
-            elif isinstance(x, plain_objects.HASHABLE):
+            elif isinstance(x, np.generic):
+                self.spend(1 + (x.nbytes >> 6))
+            elif kind is Instance or isinstance(x, plain_objects.HASHABLE):  # one that is made later has its own then
                 self.spend(16)
             else:
                 raise Corrupt(f"a key that is a {kind.__name__.lower()}")
         return hash(key)
-
-    def _counted(self, container: Any, key: Any, counts: dict[int, int]) -> None:
-        h = self.hash_of(key)
-        n = counts[h] = counts.get(h, 0) + 1
-        if n > MOST_COLLISIONS:
-            raise Corrupt(f"more than {MOST_COLLISIONS} keys with one hash")
 
     def _counts(self, container: Any) -> dict[int, int]:
         hashed = self.hashes.get(id(container))
@@ -387,18 +404,13 @@ class Machine:
                 self.look_at_the_clock()
             if type(key) is Span:
                 key = bytes(key.view)
-            self._counted(container, key, counts)
+            collide(self.hash_of(key), counts)
             container.add(key)
 
     def set_items(self, table: Any, items: list[Any]) -> None:
         if len(items) % 2:
             raise Corrupt("a key without a value")
-        if type(table) is Instance:
-            for key in items[::2]:
-                self.hash_of(key)
-            table.items.extend(zip(items[::2], items[1::2], strict=True))
-            return
-        if type(table) is not dict and type(table) is not OrderedDict:
+        if type(table) not in (dict, OrderedDict, Instance):
             raise Corrupt("items of what is no dict")
         counts = self._counts(table)
         for i in range(0, len(items), 2):
@@ -408,8 +420,11 @@ class Machine:
             if type(key) is Span:
                 self.copy(len(key.view))
                 key = bytes(key.view)
-            self._counted(table, key, counts)
-            table[key] = items[i + 1]
+            collide(self.hash_of(key), counts)
+            if type(table) is Instance:
+                table.items.append((key, items[i + 1]))
+            else:
+                table[key] = items[i + 1]
 
     def encoded(self, text: Any, encoding: Any) -> Any:
         """Bytes that were stored as text. A text is encoded once, however often it is asked for."""
@@ -706,45 +721,43 @@ def _reduce(m: Machine) -> None:
 
 def _called(m: Machine, call: Call | Class, arguments: tuple) -> Any:
     if isinstance(call, Class):
-        return _instance(m, call, call.value, arguments)
+        return _instance(call, call.value, arguments, {})
     try:
         return call.make(m, *arguments)
     except (TypeError, ArithmeticError):
         raise Corrupt("a call with other arguments") from None
 
 
-def _instance(m: Machine, of: Class, make: Callable[..., Any], arguments: tuple) -> Instance:
-    for x in arguments:
-        if of.takes is not None and type(x) not in of.takes:
-            raise Corrupt("an instance of other arguments")
-        _count(m, x)
-    return Instance(make, arguments)
-
-
-def _count(m: Machine, x: Any) -> None:
-    """An object may copy what it is made of: that counts."""
-    if isinstance(x, (list, tuple, dict, set, frozenset, str, bytes)):
-        m.copy(len(x))
+def _instance(of: Class, make: Callable[..., Any], arguments: tuple, keywords: dict[str, Any]) -> Instance:
+    given = (*arguments, *keywords.values())
+    if of.takes is not None and not all(type(x) in of.takes for x in given):
+        raise Corrupt("an instance of other arguments")
+    return Instance(make, arguments, keywords)
 
 
 @_on(b"\x81")
 def _new(m: Machine) -> None:
     arguments, kind = m.pop(), m.pop()
-    if type(arguments) is not tuple or type(kind) not in (Call, Class):
-        raise Corrupt("an instance of what is no class")
-    if type(kind) is Class and isinstance(kind.value, type):
-        m.stack.append(_instance(m, kind, partial(kind.value.__new__, kind.value), arguments))
-    else:
-        m.stack.append(_called(m, kind, arguments))
+    _push_new(m, kind, arguments, {})
 
 
 @_on(b"\x92")
 def _new_with_keywords(m: Machine) -> None:
     keywords, arguments, kind = m.pop(), m.pop(), m.pop()
-    if type(keywords) is not dict or keywords:
+    _push_new(m, kind, arguments, keywords)
+
+
+def _push_new(m: Machine, kind: Any, arguments: Any, keywords: Any) -> None:
+    if type(arguments) is not tuple or type(kind) not in (Call, Class) or type(keywords) is not dict:
+        raise Corrupt("an instance of what is no class")
+    if type(kind) is Class and isinstance(kind.value, type):
+        if not all(type(name) is str for name in keywords):
+            raise Corrupt("an instance that is made with keywords that are no names")
+        m.stack.append(_instance(kind, partial(kind.value.__new__, kind.value), arguments, dict(keywords)))
+    elif keywords:
         raise Corrupt("an instance that is made with keywords")
-    m.stack.extend((kind, arguments))
-    _new(m)
+    else:
+        m.stack.append(_called(m, kind, arguments))
 
 
 @_on(b"b")
@@ -758,7 +771,6 @@ def _build(m: Machine) -> None:
         except TypeError as error:
             raise Corrupt(str(error)) from None
     elif type(instance) is Instance and not instance.has_state:
-        _count(m, state)
         instance.state = state
     else:
         raise Corrupt("a state of what has none")

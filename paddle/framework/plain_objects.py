@@ -13,6 +13,7 @@ import datetime
 import decimal
 import fractions
 import pathlib
+import re
 import types
 import uuid
 from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ from umiak.core.dtype import DType, convert, named
 from umiak.core.place import Place
 from umiak.util.dtypes import NUMBERS
 
-MOST_BITS = 1 << 13  # of the ints of a fraction, whose common divisor takes the square of them
+MOST_BITS = 1 << 13  # of ints that are computed with: a common divisor, or a length, takes the square of them
 
 
 class Call:
@@ -63,11 +64,12 @@ _NO_STATE = object()
 class Instance:
     """An object that is made when all of its parts are."""
 
-    __slots__ = ("arguments", "elements", "items", "make", "state")
+    __slots__ = ("arguments", "elements", "items", "keywords", "make", "state")
 
-    def __init__(self, make: Callable[..., Any], arguments: tuple) -> None:
+    def __init__(self, make: Callable[..., Any], arguments: tuple, keywords: dict[str, Any]) -> None:
         self.make = make
         self.arguments = arguments
+        self.keywords = keywords
         self.state: Any = _NO_STATE
         self.items: list[tuple[Any, Any]] = []
         self.elements: list[Any] = []
@@ -79,6 +81,7 @@ class Instance:
     def parts(self) -> Iterable[Any]:
         """All that it is made of."""
         yield from self.arguments
+        yield from self.keywords.values()
         yield from self.elements
         for pair in self.items:
             yield from pair
@@ -88,6 +91,10 @@ class Instance:
 
 def set_state(made: Any, state: Any) -> None:
     """Give an instance its attributes, as ``pickle`` does. Raises TypeError for a state that has none."""
+    if type(made) is uuid.UUID:
+        number = state.get("int") if type(state) is dict else None
+        if type(number) is not int or not 0 <= number < 1 << 128:
+            raise TypeError("the number of a UUID is required")
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
         return
@@ -137,18 +144,28 @@ def _of_plain(make: Callable[..., Any]) -> Callable[..., Any]:
     """A maker that takes numbers, None, short bytes, and what makers like it gave."""
 
     def made(machine: Any, *values: Any) -> Any:
-        if not all(value is None or type(value) in _TAKEN for value in values):
-            raise TypeError("plain values are required")
+        for value in values:
+            if value is not None and type(value) not in _TAKEN:
+                raise TypeError("plain values are required")
+            if type(value) is int and value.bit_length() > MOST_BITS:
+                raise TypeError(f"ints of at most {MOST_BITS} bits are required")
         return make(*values)
 
     return made
 
 
+_QUOTIENT = re.compile(r"-?[0-9]+(/[0-9]+)?")
+
+
 def _fraction(machine: Any, *values: Any) -> fractions.Fraction:
     if len(values) == 1 and type(values[0]) is str and len(values[0]) <= MOST_BITS // 4:
+        if not _QUOTIENT.fullmatch(values[0]):  # an exponent is as many digits as it says
+            raise TypeError("a quotient of ints is required")
+        machine.copy(len(values[0]))
         return fractions.Fraction(values[0])
     if not all(type(n) is int and n.bit_length() <= MOST_BITS for n in values):
         raise TypeError(f"ints of at most {MOST_BITS} bits are required")
+    machine.copy(sum(n.bit_length() >> 3 for n in values))
     return fractions.Fraction(*values)
 
 
@@ -184,7 +201,7 @@ NAMES: dict[tuple[str, str], Call | Value | Class] = {
     ("umiak.core.dtype", "named"): Call(_of_texts(named)),
     ("umiak.core.place", "Place"): Call(_place, Place),
     ("paddle", "dtype"): Call(lambda machine: ReferenceDtype(), DType),
-    ("collections", "defaultdict"): Class(collections.defaultdict, (type(None), Value, Call)),
+    ("collections", "defaultdict"): Class(collections.defaultdict, (type(None), Value, Call, Class)),
     ("collections", "Counter"): Class(collections.Counter, (dict,)),
     ("collections", "deque"): Class(collections.deque, (tuple, list, int, type(None))),
     ("argparse", "Namespace"): Class(argparse.Namespace, ()),
@@ -215,7 +232,7 @@ def trusted_names(objects: Iterable[Any]) -> dict[tuple[str, str], Class]:
     """
     names = {}
     for thing in objects:
-        if not callable(thing) or not hasattr(thing, "__qualname__"):
+        if not callable(thing) or not hasattr(thing, "__qualname__") or not hasattr(thing, "__module__"):
             raise TypeError(f"{thing!r:.100}")
         names[thing.__module__, thing.__qualname__] = Class(thing)
     return names

@@ -38,6 +38,8 @@ PLAIN = [
     collections.defaultdict(None), argparse.Namespace(lr=0.1, sizes=[1, 2]), types.SimpleNamespace(a={"b": 1}),
     paddle.float32, paddle.bfloat16, paddle.CPUPlace(), np.dtype([("a", "i4"), ("b", "f8")]),
     {datetime.date(2026, 1, 2): 1, pathlib.Path("a"): 2, paddle.int64: 3, decimal.Decimal(1): 4},
+    {uuid.UUID(int=1): 1, (2, uuid.UUID(int=3)): 2}, {uuid.UUID(int=1), frozenset([uuid.UUID(int=2)])},
+    np.ndarray, np.float32, np.bool_, np.dtype("bfloat16").type, collections.defaultdict(collections.deque, a=1),
 ]  # fmt: skip
 
 
@@ -146,7 +148,84 @@ def test_classes_that_are_trusted():
     assert found["random"].rand() == x["random"].rand()
 
 
-@pytest.mark.parametrize("trusted", [[3], ["Settings"], 5])
+class Outer:
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Slotted:
+        x: int
+        y: list
+
+    class Flags(enum.Flag):
+        A = 1
+        B = 2
+
+    class Whole(enum.IntEnum):
+        A = 1
+
+    def __init__(self, x=0):
+        self.x = x
+
+    @classmethod
+    def of(cls, x):
+        return cls(x)
+
+    def __reduce__(self):
+        return Outer.of, (self.x,)
+
+
+class Keyworded:
+    def __new__(cls, *, x):
+        made = super().__new__(cls)
+        made.kept = list(x)
+        return made
+
+    def __getnewargs_ex__(self):
+        return (), {"x": self.kept}
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_trusted_names_in_classes(protocol):
+    x = [Outer.Slotted(1, [2]), Outer.Flags.A | Outer.Flags.B, Outer.Whole.A, Outer([3])]
+    file = io.BytesIO()
+    paddle.save(x, file, protocol)
+    for trusted in ([Outer], [Outer, Outer.Slotted, Outer.Flags, Outer.Whole]):
+        file.seek(0)
+        with pytest.raises(ValueError, match=r"which names \S+\.Outer\.(Slotted|of)\b"):
+            paddle.load(file, trusted=trusted)
+    file.seek(0)
+    found = paddle.load(file, trusted=[Outer, Outer.of, Outer.Slotted, Outer.Flags, Outer.Whole])
+    assert found[:3] == x[:3] and found[3].x == [3]
+
+
+def test_instances_made_with_keywords():
+    assert saved(Keyworded(x=[1, 2]), trusted=[Keyworded]).kept == [1, 2]
+
+
+def test_trusted_keys():
+    x = {Kind.A: 1, (Kind.A, 2): 3, "s": {Kind.A, frozenset([Kind.A])}, "d": collections.defaultdict(list, {Kind.A: 4})}
+    assert saved(x, trusted=[Kind]) == x
+
+
+class Reading:
+    """Reads, as it is made, what it is made from."""
+
+    def __init__(self, settings, values):
+        self.rate, self.total = settings.rate, sum(values)
+        self.parts = settings, values
+
+    def __reduce__(self):
+        return Reading, self.parts
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_parts_that_others_share_are_whole_when_an_object_is_made(first):
+    parts = argparse.Namespace(rate=0.5, values=[1, 2])
+    reading = Reading(parts, parts.values)
+    found = saved(argparse.Namespace(**dict([("p", parts), ("r", reading)][:: 1 if first else -1])), trusted=[Reading])
+    assert (found.r.rate, found.r.total) == (0.5, 3)
+    assert found.r.parts[0] is found.p and found.r.parts[1] is found.p.values
+
+
+@pytest.mark.parametrize("trusted", [[3], ["Settings"], 5, [str.upper]])
 def test_what_cannot_be_trusted(trusted):
     file = io.BytesIO()
     paddle.save(1, file)
@@ -178,11 +257,37 @@ class Evil:
         Evil(pathlib.Path, (3,)),
         Evil(pickle.loads, (b"",)),
         [Evil(collections.deque, (many,)) for many in [[0] * 1000] for _ in range(1000)],
+        Evil(fractions.Fraction, ("1e100000000",)),
+        [Evil(fractions.Fraction, both) for both in [(3**4000, 3**3999)] for _ in range(1000)],
+        Evil(range, (0, 1 << 20000, 3)),
+        Evil(datetime.timedelta, (1 << 20000, -86400 << 20000)),
+        collections.defaultdict(None, {i * ((1 << 61) - 1): 0 for i in range(100)}),
+        {uuid.UUID(int=i * ((1 << 61) - 1)) for i in range(100)},
+        {(uuid.UUID(int=i * ((1 << 61) - 1)), 1): 0 for i in range(100)},
+        Evil(uuid.UUID, (), {"int": "text"}),
+        Evil(getattr, (Evil(uuid.UUID, (), {"int": 1}), "__class__")),
+        Evil(getattr, (collections.Counter, "fromkeys")),
     ],
 )
 def test_what_known_names_may_not_do(x):
     with pytest.raises(ValueError, match="load"):
         paddle.load(io.BytesIO(pickle.dumps(x)))
+
+
+@pytest.mark.parametrize(
+    ("name", "element"),
+    [("deque", b"K\x01"), ("Counter", b"K\x01"), ("Namespace", b"X\x01\0\0\0a")],
+)
+def test_what_is_copied_may_not_grow_after_it_was_counted(name, element):
+    state, module = name == "Namespace", "argparse" if name == "Namespace" else "collections"
+    begin = b"\x80\x02%b\x94c%b\n%b\n\x94](" % (b"]" if name == "deque" else b"}", module.encode(), name.encode())
+    each = b"h\x01)Rh\x00b" if state else b"h\x01h\x00\x85R"
+    elements = [element[:1] + bytes([i]) if len(element) == 2 else element[:-1] + bytes([33 + i]) for i in range(90)]
+    items = b"".join(e if name == "deque" else e + b"N" for e in elements)
+    with pytest.raises(ValueError, match="the same bytes many times"):
+        paddle.load(
+            io.BytesIO(begin + each * 2000 + b"eh\x00(" + items + (b"e" if name == "deque" else b"u") + b"\x86.")
+        )
 
 
 @pytest.mark.parametrize("holding", [lambda x: x, lambda x: (1, x), lambda x: argparse.Namespace(x=x)])
@@ -278,7 +383,8 @@ def test_programs(tmp_path):
 
 
 def test_background_saves_of_dicts_of_other_classes(tmp_path):
-    x = collections.defaultdict(list, w=[paddle.ones([2])])
+    x = collections.defaultdict(list, w=[paddle.ones([2])], n=collections.Counter("aab"))
     paddle.async_save(x, str(tmp_path / "x"))
     paddle.clear_async_save_task_queue()
-    assert paddle.load(str(tmp_path / "x"))["w"][0].tolist() == [1, 1]
+    found = paddle.load(str(tmp_path / "x"))
+    assert found["w"][0].tolist() == [1, 1] and found["n"] == x["n"]
