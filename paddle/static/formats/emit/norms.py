@@ -58,8 +58,11 @@ def layer_norm(e: Emitter, o: ir.Operation) -> Result | None:
         wide = typed(first)
     rows = TensorType("float64" if kind.dtype == "float64" else "float32", (_product(kind.shape[:axis]),))
     scale, shift = _flat(e, weight), _flat(e, bias)
-    if scale is not None and shift is None:  # oneDNN's kernel leaves out a weight that is alone
+    # oneDNN's kernel leaves out a weight or a bias that is alone.
+    if scale is not None and shift is None:
         shift = e.full(typed(scale).shape, 0.0, typed(scale).dtype)
+    elif shift is not None and scale is None:
+        scale = e.full(typed(shift).shape, 1.0, typed(shift).dtype)
     operands = [first, scale, shift]
     given = {"epsilon": f32(o.params[0]), "begin_norm_axis": i32(axis)}
     y = e.call("layer_norm", operands, [wide, rows, rows], **given)[0]
