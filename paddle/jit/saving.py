@@ -85,9 +85,9 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
     Other methods of a layer that ``to_static`` was applied to, but those with ``property=True``, are saved as
     ``<path>.<method>.json``. Programs are those
     for evaluation: without dropout, and with batch norms that take their running statistics; what else depends on
-    ``layer.training`` is as the layer is. Inputs that no result needs are left out, and nothing is printed. There is no
-    file of parameters where there are none. A program that the operators of PaddlePaddle cannot say is written in our
-    own format, with a warning that names the operators.
+    ``layer.training`` is as the layer is. Nothing is printed. Inputs stay inputs where no result needs them, which
+    PaddlePaddle refuses. There is no file of parameters where there are none. A program that the operators of
+    PaddlePaddle cannot say is written in our own format, with a warning that names the operators.
 
     Args:
         layer: a ``Layer`` or a function, captured by ``to_static`` or not; of a ``DataParallel``, what is in it.
@@ -96,7 +96,7 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
             that is no tensor; sizes of None may differ in later calls. None: what ``to_static`` was told, what the
             function was called with last, or what a loaded model says. Where ``to_static`` was told some, these must
             fit them, and the sizes stay as they were told; fewer, or the same in another order, choose by their names
-            among those, and an input that a result needs is kept.
+            among those, and others that a result needs are kept.
         **configs: ``output_spec``: the results that are kept: by position, as specs out of ``outputs`` of the captured
             function, or as results of a call of which one alone has this shape and dtype;
             ``input_names_after_prune``: the inputs that are kept, which must be all that these need;
@@ -104,7 +104,7 @@ def save(layer: Any, path: str, input_spec: Any = None, **configs: Any) -> None:
             share the one file ``<path>.pdiparams``; ``separate_parameters``: whether each parameter is a file of its
             name instead, beside ``__model__.json``, the program of ``forward``; the folder is what is loaded then.
             ``with_hook``, ``clip_extra`` and ``skip_prune_program`` are accepted: hooks of layers are
-            saved, and nothing superfluous is.
+            saved, and no superfluous operator is.
 
     Raises:
         TypeError: something that is no layer or function.
@@ -256,7 +256,10 @@ def _contents(target: _Target, input_spec: Any, configs: Mapping[str, Any]) -> C
             x.name = f"fetch_name_{i}"
     buffers = {id(x) for x in _buffers(target.layer)}
     feeds = _feeds(main._tracer, configs.get("input_names_after_prune"), target)
-    return extracted(target.op_name, main._tracer, feeds, fetched, lambda x: _kind(x, buffers))[0]
+    spared: set[str] = set()
+    if _chooses(target, input_spec):
+        spared = {name for name, _ in main._tracer.feeds}.difference(x.name for x in pytree.leaves(input_spec))
+    return extracted(target.op_name, main._tracer, feeds, fetched, lambda x: _kind(x, buffers), spared)[0]
 
 
 def _specs(target: _Target, input_spec: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ from paddle.framework.parameter import Parameter
 from paddle.static.program import managed
 from paddle.static.program_file import Contents, Kept
 from umiak.core.tensor import Tensor
+from umiak.ir.meta import Meta
 from umiak.ir.program import Program, extract, scalars_of
 from umiak.ir.scope import symbols_of
 from umiak.runtime.program_tracer import ProgramTracer, pruned
@@ -27,18 +28,21 @@ def extracted(
     feed_vars: Sequence[Tensor] | None,
     fetch_vars: Sequence[Tensor],
     kind: Callable[[Tensor], str] = kind_of,
+    spared: Collection[str] = (),
 ) -> tuple[Contents, dict[str, Tensor]]:
     """Parts of a file of what computes some variables, as for evaluation, and the tensors that it reads, by name.
 
     Args:
         op_name: the function that the user called, for errors.
         tracer: what has recorded them.
-        feed_vars: variables that will be fed; None: whichever are needed.
+        feed_vars: variables that will be fed, also those that no result needs; None: whichever are needed.
         fetch_vars: the variables.
         kind: says of a tensor that is read whether it is a ``parameter``, another ``variable`` or a ``constant``.
+        spared: names of ``feed_vars`` that are left out where no result needs them.
 
     Raises:
-        ValueError: variables of another program, or an input that is needed and not among ``feed_vars``.
+        ValueError: variables of another program, ``feed_vars`` that are no inputs of it, or an input that is needed and
+            not among them.
     """
     for x in fetch_vars:
         tracer.find(x)  # a view of what was written to is taken anew
@@ -59,16 +63,20 @@ def extracted(
     kept = pruned(program)
     fed = [n for i in kept.inputs if (n := names[i]) is not None]
     out = kept.program
+    if feed_vars is not None:
+        wanted = [n for n in dict.fromkeys(x.name for x in feed_vars) if n in fed or n not in spared]
+        if missing := [n for n in fed if n not in wanted]:
+            raise op_error(ValueError, op_name, f"{missing} among feed_vars, which the results need", wanted)
+        known = {name: x.meta for name, x in tracer.feeds}
+        if others := [n for n in wanted if n not in known]:
+            raise op_error(ValueError, op_name, "inputs of the program as feed_vars", others)
+        out = _with_inputs(out, fed, {n: known[n] for n in wanted})
+        fed = wanted
     if not any(getattr(o.op, "random", False) for o in out.walk()):
         numbers = []
         out.outputs = out.outputs[: len(values)]
         used = _used(out)
         out.symbols = [s for s in out.symbols if s in used]
-    if feed_vars is not None:
-        wanted = [x.name for x in feed_vars]
-        if missing := [n for n in fed if n not in wanted]:
-            raise op_error(ValueError, op_name, f"{missing} among feed_vars, which the results need", wanted)
-        out, fed = _in_order(out, fed, [n for n in wanted if n in fed])
     tensors = {k: out.captured[k] for k in out.constants}
     own: dict[str, str] = {}  # each tensor's name, no two of them equal
     for k, x in tensors.items():
@@ -93,14 +101,22 @@ def _drop_checks_of_others(program: Program, names: Sequence[str | None], fed: s
 
 def with_inputs(contents: Contents, feeds: Sequence[tuple[str, Tensor]]) -> Contents:
     """The same with these inputs, in order, also those that no result needs."""
-    program = contents.program
-    read = set(contents.feeds)
-    for name, x in feeds:
-        if name not in read:
-            contents.feeds.append(name)
-            program.body.argument(x.meta)
-    program, fed = _in_order(program, contents.feeds, [name for name, _ in feeds])
-    return replace(contents, program=program, feeds=fed)
+    wanted = {name: x.meta for name, x in feeds}
+    return replace(contents, program=_with_inputs(contents.program, contents.feeds, wanted), feeds=list(wanted))
+
+
+def _with_inputs(program: Program, fed: Sequence[str], wanted: Mapping[str, Meta]) -> Program:
+    """A program of the inputs ``fed`` with all those that are wanted, in order."""
+    by_name = dict(zip(fed, program.arguments(), strict=True))
+    symbols = dict.fromkeys(program.symbols)
+    for name, meta in wanted.items():
+        if name not in by_name:
+            by_name[name] = program.body.argument(meta)
+            symbols.update(dict.fromkeys(symbols_of([meta.shape])))
+    inputs = [*(by_name[n] for n in wanted), *program.constants.values()]
+    made = extract(program, program.ops, inputs, program.outputs, program.effects)
+    made.symbols = list(symbols)
+    return made
 
 
 def _used(program: Program) -> set[Any]:
@@ -110,10 +126,3 @@ def _used(program: Program) -> set[Any]:
         used.update(symbols_of([r.meta.shape for r in o.results]))
     used.update(symbols_of([*program.guards, *(c.condition for c in program.checks)]))
     return used
-
-
-def _in_order(program: Program, fed: list[str], wanted: list[str]) -> tuple[Program, list[str]]:
-    """The program with its arguments in another order."""
-    by_name = dict(zip(fed, program.arguments(), strict=True))
-    inputs = [*(by_name[n] for n in wanted), *program.constants.values()]
-    return extract(program, program.ops, inputs, program.outputs, program.effects), wanted

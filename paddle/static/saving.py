@@ -394,7 +394,8 @@ def save_inference_model(path_prefix: str, feed_vars: Any, fetch_vars: Any, exec
 
     Args:
         path_prefix: the beginning of both names.
-        feed_vars: variables that will be fed.
+        feed_vars: inputs, which the file has in this order; those that no result needs as well, which PaddlePaddle
+            refuses without ``skip_prune_program``.
         fetch_vars: variables that will be fetched.
         executor: accepted: values are in the global scope.
         **kwargs: ``program``: theirs, by default the main program; ``clip_extra``, ``legacy_format`` and

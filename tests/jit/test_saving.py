@@ -217,6 +217,33 @@ def test_results_and_inputs_that_are_kept(tmp_path):
     assert paddle.jit.load(prefix)(paddle.ones([1, 2]), paddle.full([1, 2], 5.0)).tolist() == [[5.0, 5.0]]
 
 
+@pytest.mark.parametrize("captured", [True, False])
+@pytest.mark.parametrize("loaded", [paddle.jit.load, "predictor"])
+def test_inputs_that_no_result_needs_stay(captured, loaded, tmp_path):
+    """A loaded layer is called as the one that was saved."""
+
+    class Two(nn.Layer):
+        def forward(self, unread, x, sizes, **others):
+            return x * 2 + sizes.shape[0] + len(others)
+
+    net, prefix = Two(), str(tmp_path / "m")
+    specs = [spec("unread", [None, 7]), spec("x"), spec("sizes", [None])]
+    if captured:
+        net = paddle.jit.to_static(net, input_spec=specs, full_graph=True)
+    paddle.jit.save(net, prefix, None if captured else specs)
+    assert [n for n, _ in names(prefix + ".json")[0]] == ["unread", "x", "sizes"]
+    arrays = [np.ones(shape, "float32") for shape in ([3, 7], [1, 2], [4])]
+    if loaded == "predictor":
+        predictor = paddle.inference.create_predictor(paddle.inference.Config(prefix + ".json", ""))
+        assert predictor.get_input_names() == ["unread", "x", "sizes"]
+        (found,) = predictor.run([paddle.to_tensor(x) for x in arrays])
+    else:
+        found = loaded(prefix)(*map(paddle.to_tensor, arrays))
+        paddle.jit.save(loaded(prefix), prefix)  # again
+        assert [n for n, _ in names(prefix + ".json")[0]] == ["unread", "x", "sizes"]
+    np.testing.assert_array_equal(found.numpy(), [[6.0, 6.0]])
+
+
 @pytest.mark.parametrize(
     ("given", "results", "config", "kept"),
     [

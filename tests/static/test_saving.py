@@ -14,7 +14,7 @@ import paddle.nn.functional as F
 from paddle import static
 from paddle.static import Executor, data
 from paddle.static.extract import extracted
-from paddle.static.program_file import dumps
+from paddle.static.program_file import dumps, loads
 
 X = np.random.RandomState(0).standard_normal((4, 3)).astype("float32")
 
@@ -48,6 +48,36 @@ def test_a_model_for_inference_computes_the_same_for_all_sizes(programs, tmp_pat
     assert sorted(os.listdir(tmp_path / "folder")) == ["model.json", "model.pdiparams"]
     np.testing.assert_allclose(in_another_scope(prefix, {"x": X})[0], expected[0], rtol=1e-6)
     np.testing.assert_allclose(in_another_scope(prefix, {"x": X[:1]})[0], expected[0][:1], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "order", [["x", "unread"], ["unread", "x"], ["label", "x"], ["x", "label", "unread"], ["x", "x"]]
+)
+def test_inputs_are_those_that_are_named_also_where_no_result_needs_them(order, programs, tmp_path):
+    """PaddlePaddle refuses them; a model without them would have other inputs than it was asked for."""
+    main, _ = programs
+    x, _, label = data("x", [None, 3]), data("unread", [None, 2, None]), data("label", [None, 1], "int64")
+    y = x * 2.0
+    F.cross_entropy(y, label)  # which requires as many labels as rows
+    inputs, kept = [main.global_block().var(n) for n in order], list(dict.fromkeys(order))
+    values = {"x": X, "unread": np.zeros((7, 2, 1), "float32"), "label": np.zeros((5, 1), "int64")}
+    feed, exe, prefix = {n: values[n] for n in kept}, Executor(), str(tmp_path / "m")
+    for _ in range(2):  # what was loaded is saved again
+        static.save_inference_model(prefix, inputs, [y], exe, program=main)
+        np.testing.assert_array_equal(in_another_scope(prefix, feed)[0], X * 2)
+        main, names, (y,) = static.load_inference_model(prefix, exe)
+        assert names == kept
+        assert [n for n, _ in main._tracer.feeds] == kept
+        inputs = [main.global_block().var(n) for n in order]
+    read = static.deserialize_program(static.serialize_program(inputs, [y], program=main))
+    assert [n for n, _ in read._tracer.feeds] == kept
+    assert [n for n, _ in static.normalize_program(main, inputs, [y])._tracer.feeds] == kept
+    contents, _ = extracted("test", main._tracer, inputs, [y])
+    assert loads("test", dumps(contents)).feeds == kept  # in our own format
+    with pytest.raises(ValueError, match=r"\['x'\] among feed_vars"):
+        static.save_inference_model(prefix, [v for v in inputs if v.name != "x"], [y], exe, program=main)
+    with pytest.raises(ValueError, match=f"inputs of the program as feed_vars, got .*{y.name}"):
+        static.save_inference_model(prefix, [*inputs, y], [y], exe, program=main)
 
 
 def test_branches_loops_and_numbers_come_back(programs, tmp_path):
