@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import os
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -138,7 +140,8 @@ def _importer() -> str:
 
 
 def _take_modules() -> dict[str, ModuleType]:
-    names = [name for name in sys.modules if name.partition(".")[0] == _NAME]
+    # A list first: other threads import meanwhile.
+    names = [name for name in list(sys.modules) if name.partition(".")[0] == _NAME]
     return {name: sys.modules.pop(name) for name in names}
 
 
@@ -174,7 +177,34 @@ class _Finder(MetaPathFinder):
         return _spec(fullname, self.family)
 
 
+class _Turns:
+    """One thread at a time imports what bears PyTorch's name: it may exchange the modules of all."""
+
+    SECONDS = 60.0  # threads may wait for each other's modules in a circle, which must end
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        os.register_at_fork(after_in_child=self._in_child)
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        lock = self.lock
+        taken = lock.acquire(timeout=self.SECONDS)
+        try:
+            yield
+        finally:
+            if taken:
+                lock.release()
+
+    def _in_child(self) -> None:
+        # The lock of a thread that is not here, and perhaps in the middle of an exchange.
+        self.lock = threading.RLock()
+        if _enabled:
+            _enabled[-1].show(_enabled[-1].scope is None)
+
+
 _enabled: list[_Finder] = []
+_turn = _Turns()
 
 
 def _asking(before: Callable) -> Callable:
@@ -183,18 +213,20 @@ def _asking(before: Callable) -> Callable:
     def importing(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if level or not _enabled or name.partition(".")[0] != _NAME:
             return before(name, globals, locals, fromlist, level)
-        finder, loaded = _enabled[-1], sys.modules.get(_NAME)
-        served = finder.serves((globals or {}).get("__name__") or _importer())
-        usual = finder.scope is None
-        if served is usual and (loaded is None or isinstance(loaded, Proxy) is usual):
-            return before(name, globals, locals, fromlist, level)
-        if loaded is not None and isinstance(loaded, Proxy) is served:  # PyTorch, which imports its own modules
-            return before(name, globals, locals, fromlist, level)
-        finder.show(served)
-        try:
-            return before(name, globals, locals, fromlist, level)
-        finally:
-            finder.show(usual)
+        importer = (globals or {}).get("__name__") or _importer()
+        with _turn():
+            if not _enabled:  # any more
+                return before(name, globals, locals, fromlist, level)
+            finder = _enabled[-1]
+            served, usual = finder.serves(importer), finder.scope is None
+            loaded = sys.modules.get(_NAME)
+            if (usual if loaded is None else isinstance(loaded, Proxy)) is served:  # so are PyTorch's own imports
+                return before(name, globals, locals, fromlist, level)
+            finder.show(served)
+            try:
+                return before(name, globals, locals, fromlist, level)
+            finally:
+                finder.show(usual)
 
     importing.before = before
     return importing
@@ -255,23 +287,25 @@ def enable_torch_proxy(
 
 
 def _start(scope: set[str] | None, family: dict[str, ModuleType] | None = None) -> None:
-    _enabled.append(_Finder(scope, {} if family is None else family))
-    sys.meta_path.insert(0, _enabled[-1])
-    if len(_enabled) == 1:
-        builtins.__import__ = _asking(builtins.__import__)
+    with _turn():
+        _enabled.append(_Finder(scope, {} if family is None else family))
+        sys.meta_path.insert(0, _enabled[-1])
+        if len(_enabled) == 1:
+            builtins.__import__ = _asking(builtins.__import__)
 
 
 def _stop() -> None:
-    finder = _enabled.pop()
-    sys.meta_path.remove(finder)
-    finder.show(False)
-    if _enabled:
-        _enabled[-1].pytorch.update(finder.pytorch)
-        _enabled[-1].show(_enabled[-1].scope is None)
-        return
-    sys.modules.update(finder.before)
-    # Another that was put in front of ours stays there, and ours does nothing.
-    builtins.__import__ = getattr(builtins.__import__, "before", builtins.__import__)
+    with _turn():
+        finder = _enabled.pop()
+        sys.meta_path.remove(finder)
+        finder.show(False)
+        if _enabled:
+            _enabled[-1].pytorch.update(finder.pytorch)
+            _enabled[-1].show(_enabled[-1].scope is None)
+            return
+        sys.modules.update(finder.before)
+        # Another that was put in front of ours stays there, and ours does nothing.
+        builtins.__import__ = getattr(builtins.__import__, "before", builtins.__import__)
 
 
 enable_compat = also(enable_torch_proxy, "enable_compat", "paddle")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 import textwrap
+import threading
 
 import numpy as np
 import pytest
@@ -480,6 +481,34 @@ def test_each_module_gets_its_own_whoever_was_first(modules, monkeypatch, instal
     assert sys.modules.get("torch") is (torch if installed else None)
     assert a.torch.linalg.norm is paddle.linalg.norm  # looked up later, it does not take PyTorch's place
     assert not isinstance(sys.modules.get("torch.linalg"), type(a.torch))
+
+
+def test_threads_get_their_own(modules, monkeypatch):
+    """While one imports, another does not take its modules away."""
+    begun, go, made, got = threading.Event(), threading.Event(), compat.proxy._spec, {}
+
+    def slowly(name, family):
+        if name == "torch.nn.functional":
+            begun.set()
+            go.wait(10)
+        return made(name, family)
+
+    def importing(importer):
+        found = {"__name__": importer}
+        exec("import torch.nn.functional as F", found)
+        got[importer] = found["F"].relu
+
+    monkeypatch.setattr(compat.proxy, "_spec", slowly)
+    with paddle.use_compat_guard(scope="mod_a"):
+        threads = [threading.Thread(target=importing, args=[name]) for name in ("mod_a", "mod_b")]
+        threads[0].start()
+        assert begun.wait(10)
+        threads[1].start()
+        threads[1].join(0.05)
+        go.set()
+        for thread in threads:
+            thread.join()
+    assert got == {"mod_a": paddle.nn.functional.relu, "mod_b": torch.nn.functional.relu}
 
 
 def test_a_scope_that_changes_is_told(modules):
