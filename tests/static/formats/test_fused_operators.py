@@ -301,6 +301,16 @@ def test_training_goes_through_levels():
         assert y.tolist() == plain.tolist()
 
 
+@pytest.mark.parametrize("round_type", [0, 1])
+def test_infinite_values_have_the_last_levels_in_training_too(round_type):
+    name, scale = "fake_quantize_dequantize_moving_average_abs_max", paddle.to_tensor([2.0])
+    x = paddle.to_tensor([1.0, np.inf, -np.inf])
+    plain = first(call(name, x, scale, is_test=True, round_type=round_type))
+    x.stop_gradient = False
+    y = first(call(name, x, scale, is_test=True, round_type=round_type))
+    assert y.tolist() == plain.tolist() and np.isfinite(y.numpy()).all()
+
+
 def test_scales_of_groups_of_rows():
     weight = paddle.to_tensor(np.arange(-8, 8, dtype="float32").reshape(4, 4))
     scales = paddle.to_tensor([[1.0, 2.0, 3.0, 4.0], [0.5, 0.25, 1.0, 2.0]])

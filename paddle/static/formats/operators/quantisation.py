@@ -37,6 +37,7 @@ def _straight(x: Tensor, y: Tensor) -> Tensor:
     """y, with the gradient of x, as training in few bits has it."""
     if x.stop_gradient or not paddle.is_grad_enabled():
         return y
+    x = paddle.where(paddle.isfinite(x), x, paddle.zeros_like(x))  # infinite ones less themselves are no zeros
     return y.detach() + (x - x.detach())
 
 
