@@ -232,7 +232,7 @@ _DAMAGE = (
 )
 DEEPEST = 500
 Trusted = dict[tuple[str, str], Class]
-_LOAD_OPTIONS = {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors", "trusted"}
+LOAD_OPTIONS = {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors", "trusted"}
 
 
 class _Unpack:
@@ -397,9 +397,6 @@ def _join_slices(x: dict) -> None:
 
 def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     """Return what ``paddle.save`` wrote; ``path`` and ``configs`` are those of ``paddle.load``."""
-    unknown = configs.keys() - _LOAD_OPTIONS
-    if unknown:
-        raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
     try:
         trusted = trusted_names(configs.get("trusted", ()))
     except TypeError as error:

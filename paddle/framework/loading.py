@@ -8,8 +8,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from paddle._public import public
-from paddle.framework.io import load_saved
+from paddle.framework.io import LOAD_OPTIONS, load_saved
 from umiak.core.array import from_numpy, host_values
+from umiak.core.dtype import bfloat16
 from umiak.ir.serialise import FormatError
 from umiak.util.errors import op_error
 from umiak.util.regular_file import open_regular
@@ -48,6 +49,8 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         >>> paddle.load(f)[1]
         3
     """
+    if unknown := configs.keys() - LOAD_OPTIONS:
+        raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
     begin = _first_byte(path)
     if begin == b"\0":
         return _stream(path, bool(configs.get("return_numpy")))
@@ -96,7 +99,9 @@ def _stream(path: Any, return_numpy: bool) -> Any:
         value = read(_bytes_of(path), ["x"])["x"]
     except FormatError as error:
         raise op_error(ValueError, "load", "a file written by paddle.save", f"{_shown(path)}: {error}") from error
-    return np.array(value) if return_numpy else from_numpy(value)
+    if return_numpy:
+        return np.array(value.view(np.uint16) if value.dtype == bfloat16.numpy else value)  # as in pickles
+    return from_numpy(value)
 
 
 def _program(path: Any) -> Any:

@@ -333,6 +333,20 @@ def test_streams(as_file, tmp_path):
             paddle.load(io.BytesIO(damaged))
 
 
+def test_arrays_of_bfloat16_are_bits_in_streams_and_pickles():
+    x = paddle.to_tensor([1.5]).astype("bfloat16")
+    stream = io.BytesIO()
+    paddle.save(x, stream, use_binary_format=True)
+    for a in (paddle.load(io.BytesIO(stream.getvalue()), return_numpy=True), saved([x], return_numpy=True)[0]):
+        assert a.dtype == np.uint16 and a.tolist() == [0x3FC0]
+
+
+@pytest.mark.parametrize("data", [base64.b64decode(STREAM), b"{}", pickle.dumps(1)])
+def test_unknown_options_are_refused_for_every_kind_of_file(data):
+    with pytest.raises(TypeError, match=r"\[load\] requires known options, got foo"):
+        paddle.load(io.BytesIO(data), foo=1)
+
+
 def test_what_no_stream_holds():
     with pytest.raises(NotImplementedError, match="use_binary_format=True, got dict"):
         paddle.save({}, io.BytesIO(), use_binary_format=True)
