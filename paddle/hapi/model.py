@@ -633,7 +633,9 @@ class Model:
         if not training and not specs:
             hint = "Say what it takes: paddle.Model(network, inputs=[paddle.static.InputSpec(shape, dtype, name)])"
             required = "inputs of the Model, or batches of tensors before, for training=False"
-            raise op_error(RuntimeError, "Model.save", required, "none", hint)
+            unlike = "batches whose inputs differ in number, rank or dtype, or are no tensors"
+            got = "none" if self._seen is None else unlike
+            raise op_error(RuntimeError, "Model.save", required, got, hint)
         if dist.get_rank() != 0:
             return
         if not training:
