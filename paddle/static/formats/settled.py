@@ -29,7 +29,7 @@ def settle_branches(module: Module) -> None:
 
 def bind_branches(module: Module) -> None:
     """Have the flags that parameters decide depend on an input."""
-    given = [o for o in module.block.operations if o.name == DATA and _rank(o.results[0])]
+    given = sorted((o for o in module.block.operations if o.name == DATA), key=lambda o: not _rank(o.results[0]))
     if not given or not any(o.name == _IF for o in module.block.walk()):
         return
     numbers = free_numbers(module)
@@ -48,12 +48,27 @@ def _rank(x: Result) -> int:
 
 def _never(x: Result, numbers: Iterator[int]) -> tuple[Result, list[Operation]]:
     """A flag that is false whatever the sizes of an input are, and what computes it."""
+    made: list[Operation] = []
     rank = _rank(x)
+    if not rank:  # it has no sizes
+        assert isinstance(x.type, TensorType)
+        one, row = (
+            Result(next(numbers), TensorType("int64", (1,))),
+            Result(next(numbers), TensorType(x.type.dtype, (1,))),
+        )
+        value = {"value": Attribute("array", (Attribute("i64", 1),)), "dtype": Attribute("dtype", "int64")}
+        value["place"] = Attribute("place", (1, 0, ""))
+        made = [
+            Operation("pd_op.full_int_array", [], value, [one], [], _STOPS),
+            Operation("pd_op.reshape", [x.number, one.number], {}, [row], [], _STOPS),
+        ]
+        x, rank = row, 1
     sizes, differ, never = (
         Result(next(numbers), TensorType(*kind)) for kind in (("int64", (rank,)), ("bool", (rank,)), ("bool", ()))
     )
     axes = {"axis": Attribute("array", ()), "keepdim": Attribute("bool", False)}
     return never, [
+        *made,
         Operation("pd_op.shape64", [x.number], {}, [sizes], [], _STOPS),
         Operation("pd_op.not_equal", [sizes.number, sizes.number], {}, [differ], [], _STOPS),
         Operation("pd_op.any", [differ.number], axes, [never], [], _STOPS),
