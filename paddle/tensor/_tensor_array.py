@@ -39,6 +39,8 @@ class TensorArray:
         self.dtype = dtype
         self.items: list[Tensor] = list(items)
         self._data: Tensor | None = None
+        # Arrays that this is, on some way of what has run, each with the data of both then; None: parted since.
+        self.may_be: dict[TensorArray, tuple[Tensor | None, Tensor | None] | None] = {}
         tracer = capture_of()
         # Whether writes to its tensors must be seen here, as in a list; static mode's arrays have copies.
         self.shares = tracer is None or not tracer.static

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from paddle.jit.source import facts
+from paddle.jit.source import aliases, facts
 from paddle.jit.source.errors import ConversionError, place_of
-from paddle.jit.source.growing import Grows, closed, grow, grows_by_name, may_grow, opened, within
+from paddle.jit.source.growing import Grows, Held, array_in, closed, grow, grows_by_name, may_grow, opened, within
 from paddle.jit.source.join import Join, Mismatch, leaves_of
 from paddle.jit.source.leaving import ENDED, RETURNED, Left, left, parts
 from paddle.jit.source.places import Contents, More, Place, Position, Snapshot, places_of, same, unread
@@ -129,6 +129,8 @@ def _branch(
                     held = [p.get() for p in places]
                     settled_values = [_settled(p, h) for p, h in zip(places, held, strict=True)]
                     sure = {i: y for i, (h, y) in enumerate(zip(held, settled_values, strict=True)) if y is not h}
+                    # As they are now: this way may have changed arrays that were there before.
+                    sure |= {i: y for i, h in enumerate(held) if type(y := opened(h)) is Held}
                 before.check_others(where)
             finally:
                 before.restore()
@@ -137,8 +139,8 @@ def _branch(
                 value = opened(settled_none(value))
             ways.append(_Way(kind, value, held, raised.error, sure))
             leaves = [kind, *leaves_of(value)]
-            for p, new in zip(places, held, strict=True):
-                leaves += _leaves_in(p, new)
+            for i, (p, new) in enumerate(zip(places, held, strict=True)):
+                leaves += _leaves_in(p, _array_or(sure.get(i), new))
             return [v for v in leaves if isinstance(v, Tensor)]
 
         return run
@@ -150,7 +152,8 @@ def _branch(
     with within(places):
         results = regions.branch(pred, traced(then, True), traced(other, False), paired)
     kind, value, *held = joined
-    for place, old, new in zip(places, before.values[: len(places)], held, strict=True):
+    changed: list[tuple[Any, Any, int]] = []
+    for at, (place, old, new) in enumerate(zip(places, before.values[: len(places)], held, strict=True)):
         if new is not _UNCHANGED:
             if isinstance(place, Position):
                 pass
@@ -160,6 +163,9 @@ def _branch(
                 new = closed(join.filled(new, results))
             if not same(place, old, new):
                 place.set(new)
+                changed.append((new, old, at))
+    for new, old, at in changed:
+        aliases.link(array_in(new), array_in(old), *(array_in(way.held[at]) for way in ways if not way.raises))
     if ways[0].raises and ways[1].raises:
         raise ways[1].raises  # the program does not come behind it
     for way, holds_there in zip(ways, (False, True), strict=True):
@@ -172,6 +178,10 @@ _UNCHANGED = object()
 _ADVICE = (
     ". Set the keys before the statement, to None, say; functools.lru_cache keeps what a function has computed, too"
 )
+
+
+def _array_or(x: Any, other: Any) -> Any:
+    return x if type(x) is Held else other
 
 
 def _leaves_in(place: Place, value: Any) -> list[Any]:
@@ -205,7 +215,7 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
     if a.raises or b.raises:
         way, first = (b, False) if a.raises else (a, True)
         out = [join.alone(way.kind, first), join.alone(way.value, first)]
-        for p, old, new in zip(places, before, way.held, strict=True):
+        for i, (p, old, new) in enumerate(zip(places, before, way.held, strict=True)):
             if same(p, old, new):
                 out.append(_UNCHANGED)
             elif isinstance(p, Position):
@@ -213,7 +223,7 @@ def _joined(join: Join, a: _Way, b: _Way, places: Sequence[Place], before: Seque
             elif isinstance(p, Contents):
                 out.append(_mapped(new, lambda v: join.alone(v, first)))
             else:
-                out.append(join.alone(opened(new), first))
+                out.append(join.alone(_array_or(way.sure.get(i), new), first))
         return out
     out = [join.leaf(a.kind, b.kind), _returned(join, a, b, what)]
     for i, (p, old, x, y) in enumerate(zip(places, before, a.held, b.held, strict=True)):

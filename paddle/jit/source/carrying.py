@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from paddle.jit.source import aliases
 from paddle.jit.source.errors import ConversionError
-from paddle.jit.source.growing import Grows, closed, grow, grows_by_name, may_grow, opened, within
+from paddle.jit.source.growing import Grows, array_in, closed, grow, grows_by_name, may_grow, opened, within
 from paddle.jit.source.join import described, dtype_for, equal, meta_of, of_none, rank, rank_of
 from paddle.jit.source.leaving import CONTINUED, ENDED, Left, left, parts, renamed
 from paddle.jit.source.places import Contents, More, Position, Snapshot, places_of, same
@@ -148,6 +149,7 @@ class _Loop:
         self.known = set(current().scope.symbols)
         # By place, of those that an iteration was seen to change. What is conditional is carried as flag and value.
         self.slots: dict[int, _Slot] = {}
+        self.parted: dict[int, Any] = {}  # arrays that an iteration leaves, by place
         self.with_none: set[int] = set()  # places of lists and dicts whose items may be None
 
     def run(self) -> Left | None:
@@ -194,6 +196,10 @@ class _Loop:
             else:
                 held = s.given(given[id(s)])
                 place.set(self._items(s.name, held) if i in self.with_none else _held(held, place, self.where))
+        for i, s in self.slots.items():
+            if s.unusable is None and not isinstance(place := self.places[i], Contents):
+                old = array_in(self.before.values[i])
+                aliases.link(array_in(place.get()), old, old, self.parted.get(i))
 
     def _items(self, name: str, held: Any) -> Any:
         """Items of a list or dict, of flags that say that they are None, and values otherwise."""
@@ -237,6 +243,7 @@ class _Loop:
                     changed[i] = new
             elif slot.unusable is None:
                 out.append(self._taken(i, slot, given[id(slot)], new))
+                self.parted[i] = array_in(new)
         if changed:
             for i, new in changed.items():
                 self._carry(i, new)

@@ -51,6 +51,12 @@ def closed(x: Any) -> Any:
     return array
 
 
+def array_in(x: Any) -> TensorArray | None:
+    """The array that a name holds, on some way at least."""
+    x = x.value if type(x) in (Conditional, Optional) else x
+    return x if type(x) is TensorArray else None
+
+
 def grows_by_name(places: Sequence[Place], before: Any, *after: Any) -> Grows | None:
     """Return that a list grows which a name has held, and that it holds another one of instead."""
     lists = [x for x in after if type(x) is list]

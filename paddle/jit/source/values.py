@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from paddle.jit.source import facts
+from paddle.jit.source import aliases, facts
 from paddle.jit.source.errors import ConversionError, location, place_of
 from paddle.jit.source.world import ABSENT, world
 from paddle.tensor._tensor_array import TensorArray
@@ -136,12 +136,15 @@ def is_moved(x: Any) -> bool:
 
 def array_of(x: Any) -> Any:
     """The array that has the items of a list, if one has them; otherwise ``x``."""
-    return x[0]._array if is_moved(x) else x
+    x = x[0]._array if is_moved(x) else x
+    if type(x) is TensorArray:
+        aliases.check(x)
+    return x
 
 
 def read(x: Any) -> Any:
     """The value of a name that branches or loops assign."""
-    return x.read() if type(x) in LATE else array_of(x)
+    return array_of(x.read() if type(x) in LATE else x)
 
 
 def settled_none(x: Any) -> Any:
