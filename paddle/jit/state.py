@@ -33,8 +33,19 @@ def is_simple(x: Any) -> bool:
 
 
 def exactly(x: Any) -> tuple:
-    """A value that can be compared, of its type: 0.0 and -0.0 are two."""
-    return (float, x.hex()) if type(x) is float else (type(x), x)
+    """A value that can be compared, of its type, and what is in it: 0.0 and -0.0 are two, and so are 1 and True."""
+    kind = type(x)
+    if kind is float:
+        return float, x.hex()
+    if kind is complex:
+        return complex, x.real.hex(), x.imag.hex()
+    if kind is tuple or kind is frozenset:  # of which programs may read the order
+        return kind, *map(exactly, x)
+    if kind is range or kind is slice:
+        return kind, *map(exactly, (x.start, x.stop, x.step))
+    if isinstance(x, np.generic):
+        return kind, x.tobytes()
+    return kind, x
 
 
 @dataclass(frozen=True)

@@ -60,8 +60,10 @@ def attribute(sim: Simulator, x: Any, name: str) -> Any:
     if kind is FunctionType and class_attribute(kind, name)[0] is NOTHING:
         return _function_attribute(sim, x, name)
     if kind in BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in PURE_TYPES:
-        if kind is functools.partial and not sim.trace.is_fresh(x) and name in ("func", "args", "keywords"):
-            return sim.trace.wrap(getattr(x, name), Member(sim.trace.sources[id(x)], name))
+        of_partial = kind is functools.partial and name in ("func", "args", "keywords")
+        source = sim.trace.sources.get(id(x))
+        if source is not None and not sim.trace.is_fresh(x) and (of_partial or isinstance(x, BaseException)):
+            return sim.trace.wrap(getattr(x, name), Member(source, name))
         return getattr(x, name)
     return _instance_attribute(sim, x, kind, name)
 

@@ -25,6 +25,7 @@ from umiak.core.tensor import Tensor
 
 # Values in C whose text says all of them.
 BY_TEXT = (decimal.Decimal, datetime.timedelta, datetime.date, datetime.datetime, datetime.time)
+_COMPARED = (str, int, bool, bytes, type(None))  # that are equal where they and their types are
 
 
 class Guards:
@@ -64,6 +65,18 @@ class Guards:
             self.places.append((holder, key, x))
             self.place_sources.append(source)
 
+    def exactly(self, source: Source, x: Any) -> None:
+        """The value is equal to this one, with what is in it, and of the same types."""
+        self._add("exactly", source, x)
+
+    def based(self, source: Source, base: Any, value: Any) -> None:
+        """The value, of a class that extends one of Python's, is this one to the latter."""
+        self._add("based", source, (base, value))
+
+    def reduced(self, source: Source, x: Any) -> None:
+        """The value is made as this one: what ``__reduce__`` gives is equal, and of the same types."""
+        self._add("reduced", source, x.__reduce__())
+
     def same(self, source: Source, other: Source) -> None:
         """Two sources give one object."""
         self._add("same", source, other, other)
@@ -99,8 +112,8 @@ class Guards:
         self._add("keys", source, keys)
 
     def members(self, source: Source, x: set) -> None:
-        """The set has these elements, of these types."""
-        self._add("members", source, frozenset(x))
+        """The set has these elements, of these types and in this order."""
+        self._add("members", source, tuple(x))
 
     def tensor(self, source: Source) -> None:
         """The value is a tensor, whose class the entry compares."""
@@ -235,18 +248,31 @@ class _Writer:
         elif kind == "length":
             self.lines.append(f"if len({x}) != {value}: return None")
         elif kind == "keys":
-            self.lines.append(f"if tuple({x}) != {name(value)}: return None")
+            texts = all(type(key) is str for key in value)
+            differ = f"tuple({x}) != {name(value)}" if texts else self._items_differ(x, value)
+            self.lines.append(f"if {differ}: return None")
         elif kind == "pattern":
             self.lines.append(
                 f"if not (isinstance({x}, Tensor) and {x}.is_sparse() and {name(value)}.same_pattern({x})): return None"
             )
         elif kind == "members":
-            kinds = frozenset(map(type, value))
-            self.lines.append(f"if {x} != {name(value)} or set(map(type, {x})) != {name(kinds)}: return None")
+            self.lines.append(f"if type({x}) is not set or {self._items_differ(x, value)}: return None")
+        elif kind == "exactly":
+            self.lines.append(f"if exactly({x}) != {name(exactly(value))}: return None")
+        elif kind == "based":
+            self.lines.append(f"if exactly({name(value[0])}({x})) != {name(exactly(value[1]))}: return None")
+        elif kind == "reduced":
+            self.lines.append(f"if exactly({x}.__reduce__()) != {name(exactly(value))}: return None")
         elif kind == "tensor":
             self.lines.append(f"if not isinstance({x}, Tensor): return None")
         else:
             raise ValueError(f"no such guard: {kind}")
+
+    def _items_differ(self, x: str, values: tuple) -> str:
+        if all(type(v) in _COMPARED for v in values):
+            kinds = tuple(map(type, values))
+            return f"tuple({x}) != {self.names.name(values)} or tuple(map(type, {x})) != {self.names.name(kinds)}"
+        return f"exactly(tuple({x})) != {self.names.name(exactly(values))}"
 
     def _differs(self, x: str, value: Any) -> str:
         kind = type(value)
@@ -262,7 +288,7 @@ class _Writer:
         if kind in (float, complex):
             return f"type({x}) is not {kind.__name__} or exactly({x}) != {self.names.name(exactly(value))}"
         if kind in (frozenset, range, slice):
-            return f"{x} != {self.names.name(value)}"
+            return f"exactly({x}) != {self.names.name(exactly(value))}"
         if value is None or value is True or value is False:
             return f"{x} is not {value}"
         if kind in BY_TEXT:

@@ -8,6 +8,7 @@ the graph.
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import inspect
 import operator
@@ -40,10 +41,11 @@ from paddle.jit.sot.models import (
     every,  # noqa: F401 registers all
 )
 from paddle.jit.sot.models.attributes import get_attribute, remove_attribute, write_attribute
-from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator
+from paddle.jit.sot.models.classes import NOTHING, bound, class_attribute, is_enum, is_iterator, special
 from paddle.jit.sot.models.numpy_numbers import are_numbers
-from paddle.jit.sot.models.pure import OF_FRAMES, PURE, PURE_MODULES, PURE_TYPES, SYMBOLIC
+from paddle.jit.sot.models.pure import ITERATING, OF_FRAMES, PURE, PURE_MODULES, PURE_TYPES, SYMBOLIC
 from paddle.jit.sot.models.table import model_of
+from paddle.jit.sot.models.values import EXACT, look_up, must_be_known
 from paddle.jit.sot.rewritten import Simulated, is_rewriting, may_leave
 from paddle.jit.sot.sources import Fixed, Item, Member, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, is_bound, symbolic_in
@@ -465,7 +467,10 @@ class Simulator:
         if is_unified(f):
             self.trace.function_reads(f)
             return self.leaf(f, args, kwargs)
-        module = f.__module__ or f.__globals__.get("__name__", "")
+        space = (f.function if type(f) is Direct else f).__globals__.get("__name__", "")
+        module = f.__module__ or space
+        if is_library(module) and not is_library(space):  # the user's, with the names of a function of the library
+            module = space
         if not (is_interpreted(module) or has_captured_branches(f)):
             if is_library(module):
                 return self.leaf(f, args, kwargs)
@@ -617,12 +622,25 @@ class Simulator:
         symbolic = symbolic_in((*args, *kwargs.values()))
         if symbolic is not None and f not in SYMBOLIC:
             self.trace.steer(symbolic)
+        iterates = f in ITERATING or getattr(f, "__name__", "") == "join" or getattr(f, "__module__", "") == "math"
+        args = tuple(self._looked_into(f, x, iterates) for x in args)
         args = tuple(Callback(self, x) if type(x) in (FunctionType, MethodType, functools.partial) else x for x in args)
         kwargs = {k: Callback(self, x) if type(x) in (FunctionType, MethodType) else x for k, x in kwargs.items()}
         result = f(*args, **kwargs)
         if not isinstance(result, (Tensor, Sym, *BUILT_IN)):
             self.trace.made(result)
         return result
+
+    def _looked_into(self, f: Callable[..., Any], x: Any, iterates: bool) -> Any:
+        """An argument of a function in C: objects of the user's that it iterates over are simulated."""
+        if type(x) in (list, tuple):
+            for item in x:
+                self._looked_into(f, item, False)
+        elif type(x).__module__ in ("builtins", "array") and not callable(x):
+            must_be_known(self, x, name_of(f))
+        elif iterates and special(x, "__iter__") is not None:
+            return self.call(iter, (x,), {})
+        return x
 
     def built_in(self, f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call of a function in C."""
@@ -705,6 +723,8 @@ class Simulator:
         name = f.__name__
         if isinstance(owner, (dict, set)) and args:
             args = (self.trace.number_of(args[0]), *args[1:])
+        if name in ("index", "count", "remove", "get", "pop", "setdefault", "add", "discard"):
+            look_up(self, *args, *(owner if isinstance(owner, (list, tuple, collections.deque)) else ()))
         iterable = name in (
             "extend",
             "update",
@@ -720,7 +740,7 @@ class Simulator:
         )
         if iterable or name.endswith("_update"):
             args = tuple(
-                self.call(iter, (x,), {}) if not isinstance(x, (dict, list, tuple, set, frozenset)) else x for x in args
+                x if type(x) in EXACT else self.call(dict if isinstance(x, dict) else iter, (x,), {}) for x in args
             )
         if (
             isinstance(owner, list)

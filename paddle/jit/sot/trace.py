@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from types import (
     BuiltinFunctionType,
     CellType,
+    CodeType,
     FunctionType,
     MethodDescriptorType,
     MethodType,
@@ -47,7 +48,7 @@ from paddle.jit.sot.sources import (
 from paddle.jit.sot.translation import is_library
 from paddle.jit.source.convert import HELPER_CELL, HELPERS
 from paddle.jit.specs import positions_of
-from paddle.jit.state import State
+from paddle.jit.state import State, is_simple
 from paddle.nn.layer._hooks import HookTable
 from paddle.nn.layer._registry import Registry
 from paddle.nn.layer.layers import Layer
@@ -90,18 +91,20 @@ IDENTICAL = (
     BuiltinFunctionType,
     MethodDescriptorType,
     WrapperDescriptorType,
+    CodeType,
     Direct,
     np.ufunc,
     enum.Enum,
     Layer,
     DType,
     Place,
-    operator.itemgetter,
-    operator.attrgetter,
-    operator.methodcaller,
     re.Pattern,
     type(np.sum),
 )
+# Values that classes of the user's extend.
+SCALARS: dict[type, Any] = {str: str.__str__, int: int.__int__, float: float.__float__}
+# Objects in C that are what they were made of.
+REDUCED = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
 
 
 def is_bound(f: Any) -> bool:
@@ -322,19 +325,74 @@ class Trace:
             return self._tuple(x, kind, source)
         if kind is frozenset or kind is range or kind is slice:
             self.guards.equal(source, x)
+            if kind is frozenset:
+                self._know_items(x)
             return x
+        if isinstance(x, tuple):
+            return self._tuple_of_class(x, kind, source)
         if kind is MethodType:
             return self._method(x, source)
         if kind in ITERATORS:
             return self._iterator(x, source)
         if kind is np.ndarray and self.policy.full_graph:
             return self._array(x, source)
-        if is_library(kind.__module__):  # its functions read more of it than guards see: tensors that it holds
+        if isinstance(x, tuple(SCALARS)) and kind.__flags__ & HEAP_TYPE:
+            self._scalar(x, kind, source)
+            return x
+        if kind in REDUCED:
+            return self._reduced(x, source)
+        if is_library(kind.__module__):
+            return self._of_library(x, kind, source)
+        self._type(source, kind)
+        self._know(x, source)
+        return x
+
+    def _scalar(self, x: Any, kind: type, source: Source) -> None:
+        """A text or number of a class of the user's."""
+        self._type(source, kind)
+        base = next(k for k in SCALARS if isinstance(x, k))
+        self.guards.based(source, SCALARS[base], SCALARS[base](x))
+        self._know(x, source)
+
+    def _reduced(self, x: Any, source: Source) -> Any:
+        """An object in C that is what it was made of; one of other objects is itself."""
+        if isinstance(source, Fixed) or not is_simple(x.__reduce__()[1]):
+            self._identical(x, source)
+        else:
+            self._type(source, type(x))
+            self.guards.reduced(source, x)
+            self._know(x, source)
+        return x
+
+    def _of_library(self, x: Any, kind: type, source: Source) -> Any:
+        """An object of the library. One that holds nothing but values is any with these. Functions of the library read
+        more of others than guards see, such as tensors that they hold, so those are themselves."""
+        state = getattr(x, "__dict__", None)
+        slots = any(getattr(base, "__slots__", ()) for base in kind.__mro__)
+        if isinstance(source, Fixed) or slots or type(state) is not dict or not all(map(is_simple, state.values())):
             self._identical(x, source)
             return x
         self._type(source, kind)
         self._know(x, source)
+        self.guards.keys(Member(source, "__dict__"), tuple(state))
+        for name, value in state.items():
+            self.guards.exactly(Attribute(source, name), value)
         return x
+
+    def _tuple_of_class(self, x: tuple, kind: type, source: Source) -> Any:
+        """A tuple of a class of the user's, which cannot be made anew of what stands for its items."""
+        self._type(source, kind)
+        self.guards.length(source, len(x))
+        if any(self.wrap(v, Item(source, i)) is not v for i, v in enumerate(x)):
+            raise Uncapturable(f"tensors or containers in a {kind.__name__}, a class of tuples", lasting=False)
+        self._know(x, source)
+        return x
+
+    def _know_items(self, items: Iterable[Any]) -> None:
+        """Note objects that are keys or elements: a guard compares them."""
+        for x in items:
+            if not is_simple(x) and id(x) not in self.sources:
+                self._know(x, fixed(x))
 
     def _identical(self, x: Any, source: Source) -> None:
         if not isinstance(source, Fixed):
@@ -508,16 +566,23 @@ class Trace:
         self._know(x, source)
         if isinstance(x, dict):
             self.guards.keys(source, tuple(x))
-            copy: Any = type(x)(x.default_factory) if isinstance(x, collections.defaultdict) else type(x)()
+            self._know_items(x)
+            copy: Any = type(x)()
+            if isinstance(x, collections.defaultdict):
+                made = self.wrap(x.default_factory, Member(source, "default_factory"))
+                copy.default_factory = made if callable(made) else x.default_factory
             shadow = self.shadows[id(x)] = Shadow(x, copy)
             for key, value in x.items():
                 copy[key] = self.wrap(value, Item(source, key))
         elif isinstance(x, set):
             self.guards.members(source, x)
+            self._know_items(x)
             copy = set(x)
             shadow = self.shadows[id(x)] = Shadow(x, copy)
         else:
             self.guards.length(source, len(x))
+            if isinstance(x, collections.deque):
+                self.guards.equal(Member(source, "maxlen"), x.maxlen)
             copy = collections.deque(maxlen=x.maxlen) if isinstance(x, collections.deque) else type(x)()
             shadow = self.shadows[id(x)] = Shadow(x, copy)
             copy.extend(self.wrap(value, Item(source, i)) for i, value in enumerate(x))

@@ -32,7 +32,6 @@ NUMBERS_AND_COPIES = {"source": Allowance("numbers are tensors, and results obje
 
 # Documented in docs/design/capture.md.
 KEPT = {"bytecode": "guards hold the layers that a function was captured for, at most 32 of one function"}
-DRIVEN = {"bytecode": "a coroutine driven by hand between graphs keeps the history of its first tensors"}
 KEPT_AS_EVER = {"source": KEPT["bytecode"]}
 PRINTED = {"source": "a number that a loop on a tensor changes is a tensor, and printed as one"}
 ITEMS = {"source": "item() of a tensor is a tensor, in Python's state too"}

@@ -24,7 +24,7 @@ from paddle.jit.sot.iterators import (
 from paddle.jit.sot.models.arrays import is_array, note
 from paddle.jit.sot.models.classes import NOTHING, class_attribute, is_iterator, special
 from paddle.jit.sot.models.table import model
-from paddle.jit.sot.models.values import EXACT, holds_tensors, must_be_known
+from paddle.jit.sot.models.values import EXACT, VIEWS, holds_tensors, must_be_known
 from paddle.jit.sot.trace import MUTABLE, TABLES, symbolic_in
 from paddle.jit.sot.translation import is_library
 from paddle.jit.sot.value_instructions import unpack
@@ -61,9 +61,7 @@ def _iter(sim: Simulator, x: Any, *rest: Any) -> Any:
             frozenset,
             bytes,
             collections.deque,
-            type({}.keys()),
-            type({}.values()),
-            type({}.items()),
+            *VIEWS,
             enum.EnumMeta,
             *TABLES,
         ),
@@ -211,6 +209,8 @@ def _dict(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
         else:
             pairs = [tuple(sim.call(iter, (p,), {})) for p in sim.call(iter, (x,), {})]
         return dict(pairs, **kwargs)
+    for x in args:
+        must_be_known(sim, x, "a dict")
     return dict(*args, **kwargs)
 
 

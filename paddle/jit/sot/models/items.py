@@ -12,7 +12,8 @@ import numpy as np
 from paddle.jit.sot.models.arrays import is_array, operate, write
 from paddle.jit.sot.models.classes import class_attribute, is_iterator, special
 from paddle.jit.sot.models.table import model
-from paddle.jit.sot.models.values import EXACT, holds_tensors, must_be_known
+from paddle.jit.sot.models.values import EXACT, VIEWS, holds_tensors, look_up, must_be_known
+from paddle.jit.sot.sources import Item
 from paddle.jit.sot.trace import MUTABLE, TABLES, symbolic_in
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
@@ -29,11 +30,10 @@ def _contains(sim: Simulator, container: Any, x: Any) -> Any:
     if isinstance(container, Tensor):
         return sim.break_graph("in of a tensor")
     must_be_known(sim, container, "in")
+    look_up(sim, x, *(container if type(container) in (list, tuple, collections.deque) else ()))
     if isinstance(container, (dict, set, frozenset)):
         return sim.trace.number_of(x) in container
-    if type(container) in EXACT or isinstance(
-        container, (tuple, type({}.keys()), type({}.values()), type({}.items()), enum.EnumMeta)
-    ):
+    if type(container) in EXACT or isinstance(container, (tuple, *VIEWS, enum.EnumMeta)):
         if isinstance(x, Tensor) or (
             not isinstance(container, (str, bytes, range, enum.EnumMeta)) and holds_tensors(container)
         ):
@@ -61,13 +61,20 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
         return sim.break_graph("a class is subscripted") if isinstance(maker, classmethod) else x[key]  # type: ignore[index]
     if isinstance(x, (dict, *TABLES)):
         key = sim.trace.number_of(key)
+        look_up(sim, key)
         missing = special(x, "__missing__")
         if missing is not None and key not in x:
             return sim.call(missing, (x, key), {}, direct=True)
         if isinstance(x, collections.defaultdict) and key not in x and x.default_factory is not None:
             value = x[key] = sim.call(x.default_factory, (), {})
             return value
-        return x[key]
+        source = sim.trace.sources.get(id(x))
+        if source is None or kind in EXACT or isinstance(x, TABLES) or sim.trace.is_fresh(x):
+            return x[key]
+        if key not in x:  # of a class of the user's, which no guard has looked into
+            sim.trace.guards.missing(source, key)
+            return x[key]
+        return sim.trace.wrap(x[key], Item(source, key))
     if kind in EXACT or isinstance(x, tuple):
         if isinstance(key, Tensor):
             return sim.break_graph("a tensor is the index of a container")

@@ -11,7 +11,15 @@ import numpy as np
 from paddle.jit.sot.models.arrays import is_array, note, of_numbers, operate
 from paddle.jit.sot.models.classes import special
 from paddle.jit.sot.models.table import model
-from paddle.jit.sot.models.values import has_c_eq, holds_tensors, is_exact, is_plain_object
+from paddle.jit.sot.models.values import (
+    VIEWS,
+    has_c_eq,
+    holds_tensors,
+    is_exact,
+    is_plain_object,
+    look_up,
+    must_be_known,
+)
 from paddle.jit.sot.trace import MUTABLE, symbolic_in
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -76,6 +84,8 @@ def _binary(
             return sim.leaf(function, (x, y), {})
         if type(x) in (dict, set, *MUTABLE) and holds_tensors(x) and function in (operator.eq, operator.ne):
             return sim.break_graph("containers of tensors are compared")
+        if function.__name__ in _COMPARE:
+            look_up(sim, x, y)
         if (
             type(x) in (tuple, list)
             and type(y) in (tuple, list, Size)
@@ -114,6 +124,9 @@ def _binary(
     if function in (operator.eq, operator.ne) and not (has_c_eq(x) or has_c_eq(y)):
         return (x is y) == (function is operator.eq)
     if is_plain_object(x) and is_plain_object(y):
+        for v in (x, y):
+            if isinstance(v, VIEWS):
+                must_be_known(sim, v, function.__name__)
         return function(x, y)
     if any(special(v, m) for v in (x, y) for m in (*methods, reflected)):
         raise TypeError(

@@ -22,6 +22,12 @@ PURE_TYPES = frozenset(
         *((itertools.pairwise,) if sys.version_info >= (3, 10) else ()),
     )
 )  # fmt: skip
+# Of these, what iterates over its arguments.
+ITERATING = PURE_TYPES - {
+    slice, range, object, property, staticmethod, classmethod, functools.partial, functools.cmp_to_key,
+    itertools.count, itertools.repeat, operator.itemgetter, operator.attrgetter, operator.methodcaller,
+    datetime.timedelta, complex,
+}  # fmt: skip
 PURE_MODULES = frozenset(("math", "cmath", "_operator", "operator", "itertools", "_functools", "_collections"))
 PURE = frozenset(
     (

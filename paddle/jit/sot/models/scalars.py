@@ -13,8 +13,10 @@ import numpy as np
 from paddle.jit.sot.models.arrays import is_array
 from paddle.jit.sot.models.classes import special
 from paddle.jit.sot.models.table import model
+from paddle.jit.sot.models.values import must_be_known
 from paddle.jit.sot.trace import symbolic_in
 from paddle.jit.source.builtins_ import are_open_sizes
+from paddle.jit.state import is_simple
 from umiak.core.tensor import Tensor
 from umiak.ir import sym
 from umiak.ir.expr import Sym
@@ -49,6 +51,7 @@ def _number(sim: Simulator, kind: type, args: tuple, kwargs: dict[str, Any]) -> 
             return sim.call(f, (x,), {}, direct=True)
     if (symbolic := symbolic_in(args)) is not None:
         sim.trace.steer(symbolic)
+    must_be_known(sim, x, f"{kind.__name__}()")
     return kind(*args, **kwargs)
 
 
@@ -67,7 +70,9 @@ def _complex(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
 
 @model(hash)
 def _hash(sim: Simulator, x: Any) -> Any:
-    return hash(x) if type(x) in (int, float, str, bool, type(None)) else sim.break_graph("hash()")
+    if (symbolic := symbolic_in((x,))) is not None:
+        sim.trace.steer(symbolic)
+    return hash(x) if is_simple(x) else sim.break_graph("hash()")
 
 
 @model(round)

@@ -35,6 +35,8 @@ def _text(kind: Callable[..., str]) -> None:
             f = special(x, name)
             if f is not None and not is_library(type(x).__module__):
                 return sim.call(f, (x,), {}, direct=True)
+        if isinstance(x, BaseException):
+            sim.attribute(x, "args")
         if _has_plain_text(x):
             return kind(*args, **kwargs)
         return sim.break_graph(f"a text is made of {type(x).__name__}")

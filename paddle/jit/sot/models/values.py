@@ -18,7 +18,7 @@ from paddle.jit.sot.iterators import (
     ZipIterator,
 )
 from paddle.jit.sot.models.classes import class_attribute, is_enum, special
-from paddle.jit.sot.trace import MUTABLE, TABLES
+from paddle.jit.sot.trace import MUTABLE, SCALARS, TABLES
 from paddle.jit.sot.translation import is_library
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
@@ -29,6 +29,7 @@ from umiak.util.size import ElementCount
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
 
+VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 EXACT = (
     int, ElementCount, float, bool, complex, str, bytes, type(None), tuple, list, dict, set, frozenset, range, slice,
     *MUTABLE,
@@ -56,7 +57,7 @@ def is_plain_object(x: Any) -> bool:
     return (
         is_exact(x)
         or is_library(type(x).__module__)
-        or isinstance(x, (datetime.timedelta, type({}.keys()), type({}.items()), ModuleType, FunctionType))
+        or isinstance(x, (datetime.timedelta, *VIEWS, ModuleType, FunctionType))
     )
 
 
@@ -68,9 +69,29 @@ def holds_tensors(x: Any) -> bool:
 def must_be_known(sim: Simulator, x: Any, what: str) -> None:
     """Break the graph at a look into an object in C from outside, whose contents no guard compares."""
     outside = id(x) in sim.trace.sources and id(x) not in sim.trace.shadow_of
-    if outside and not (isinstance(x, (Tensor, Layer, type, *TABLES)) or type(x) in EXACT or type(x) in KINDS):
+    if outside and not (
+        isinstance(x, (Tensor, Layer, type, *TABLES, *SCALARS)) or type(x) in EXACT or type(x) in KINDS
+    ):
         if not (isinstance(x, tuple) or is_enum(x)):
             sim.break_graph(f"{what} of {type(x).__name__}")
+
+
+def look_up(sim: Simulator, *values: Any) -> None:
+    """Guard what equality and hashes of objects read, before containers in C compare them."""
+    for x in values:
+        kind = type(x)
+        if kind in (list, tuple):
+            look_up(sim, *x)
+        elif kind not in EXACT and id(x) in sim.trace.sources and not isinstance(x, (Tensor, Layer, type)):
+            if kind.__module__ == "builtins":
+                must_be_known(sim, x, "a comparison")
+            for name, args in (("__eq__", (x, x)), ("__hash__", (x,))):
+                f = special(x, name)
+                if f is not None and not is_library(kind.__module__):
+                    sim.call(f, args, {})
+            for number in sim.trace.numbers:  # what is compared is the object itself, with the numbers of this call
+                if sim.trace.sources[id(x)] in number.source.path():
+                    sim.trace.steer(number.symbol)
 
 
 def kind_of(x: Any) -> type:

@@ -6,7 +6,7 @@ import asyncio
 import types
 
 import paddle
-from tests.jit.corpus.reasons import BREAKS, DRIVEN
+from tests.jit.corpus.reasons import BREAKS
 from tests.jit.corpus.registry import driver, factory, given, program
 
 
@@ -39,7 +39,7 @@ def captured_coroutine_function(capture):
     return call
 
 
-@factory(lambda t: given(t(2), 2), lambda t: given(t(2), 0), differs=DRIVEN, refused=BREAKS)
+@factory(lambda t: given(t(2), 2), lambda t: given(t(2), 0), refused=BREAKS)
 def coroutine_driven_by_hand():
     @types.coroutine
     def suspend(x):
