@@ -304,6 +304,7 @@ class _Unpack:
         out: Any
         elements: Iterable[Any] = ()
         items: Iterable[tuple[Any, Any]] = ()
+        counts: dict[int, int] = {}
         if kind is dict or kind is OrderedDict:
             out, items = kind(), x.items()
         elif kind is list:
@@ -315,7 +316,7 @@ class _Unpack:
         elif kind is tuple or kind is set or kind is frozenset:
             if kind is not tuple and not any(type(v) in _MADE for v in x):
                 return x
-            made, counts = [], {}
+            made = []
             for v in x:
                 v = self.convert(v, depth + 1)
                 if kind is not tuple:
@@ -334,7 +335,6 @@ class _Unpack:
         self.done[id(x)] = out
         for v in elements:
             out.append(self.convert(v, depth + 1))
-        counts = {}
         for k, v in items:
             if type(k) in _MADE:
                 k = self.convert(k, depth + 1)
