@@ -324,12 +324,10 @@ class _Unpack:
                 made.append(v)
             out = kind(made)
         elif kind is Array and x.objects is not None:
-            made = []
-            for v in x.objects:
-                made.append(self.convert(v, depth + 1))
-            out = np.empty(len(made), object)
-            out[:] = made
-            out = out.reshape(x.shape)
+            flat = np.empty(len(x.objects), object)
+            out = self.done[id(x)] = flat.reshape(x.shape)
+            for i, v in enumerate(x.objects):
+                flat[i] = self.convert(v, depth + 1)  # one by one: together, lists of one length are rows
         else:
             out = self.leaf(x)
         self.done[id(x)] = out

@@ -89,6 +89,13 @@ def test_arrays_that_no_tensor_holds(array):
     assert found.dtype == array.dtype and found.tolist() == array.tolist()
 
 
+def test_arrays_of_lists_of_one_length_and_of_themselves():
+    x = np.empty(3, object)
+    x[0], x[1], x[2] = [1, 2], [3, 4], x
+    found = saved({"x": x})["x"]
+    assert found.shape == (3,) and found[0] == [1, 2] and found[1] == [3, 4] and found[2] is found
+
+
 def test_objects_that_refer_to_each_other():
     a, b = argparse.Namespace(), argparse.Namespace()
     a.other, b.other, a.both = b, a, [a, b]
