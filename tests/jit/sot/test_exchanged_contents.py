@@ -52,7 +52,7 @@ class Equal:
         return self.n == other
 
 
-class Numbers:
+class Levels:
     def __init__(self, *numbers):
         self.numbers = numbers
 
@@ -150,8 +150,8 @@ CASES = {
     "equality of the user's": (lambda k, x: x + [k].count(1) + (1 in [k]), lambda: Equal(1), lambda: Equal(3)),
     "iterated in C": (
         lambda k, x: x + math.fsum(k) + sum(itertools.chain(k, [1])) + collections.deque(k)[-1],
-        lambda: Numbers(1, 2),
-        lambda: Numbers(1, 2, 4),
+        lambda: Levels(1, 2),
+        lambda: Levels(1, 2, 4),
     ),
     "buffers": (
         lambda k, x: x + len(b"".join([k])) + (k in [b"a"]),
