@@ -53,19 +53,8 @@ def _iter(sim: Simulator, x: Any, *rest: Any) -> Any:
         must_be_known(sim, x, "an iterator")
     if isinstance(x, (dict, collections.deque, set)) and type(x) in MUTABLE:
         return ChangingIterator(x)
-    if isinstance(
-        x,
-        (
-            dict,
-            set,
-            frozenset,
-            bytes,
-            collections.deque,
-            *VIEWS,
-            enum.EnumMeta,
-            *TABLES,
-        ),
-    ):
+    listed: tuple[Any, ...] = (dict, set, frozenset, bytes, collections.deque, enum.EnumMeta, *VIEWS, *TABLES)
+    if isinstance(x, listed):
         if special(x, "__iter__") is None:
             return SequenceIterator(list(x))
     f = special(x, "__iter__")
