@@ -7,6 +7,7 @@ from typing import Any
 import paddle
 from paddle.nn import quant
 from paddle.static.formats.operators.table import Tensors, operator
+from paddle.static.formats.operators.weight_tiles import from_tiles, to_tiles
 from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
 
@@ -175,14 +176,20 @@ def moving_average_abs_max_scale(
     return x, scale, state, accum
 
 
+_PLAIN = "llm.int8"  # which has no order of tiles
+_BITS = {"weight_only_int8": 8, "weight_only_int4": 4}
+
+
 @operator("weight_quantize")
 def weight_quantize(x: Tensor, *, algo: str = "weight_only_int8", arch: int = 80, group_size: int = -1) -> Any:
-    return tuple(quant.weight_quantize(x, algo, arch, group_size))
+    q, scale = quant.weight_quantize(x, algo, group_size=group_size)
+    return (q if algo == _PLAIN else to_tiles(q, _BITS[algo], arch)), scale
 
 
 @operator("weight_dequantize")
 def weight_dequantize(x: Tensor, scale: Tensor, *, algo: str = "weight_only_int8", group_size: int = -1) -> Any:
-    return quant.weight_dequantize(x, scale, algo, scale.dtype, group_size)
+    rows = x if algo == _PLAIN else from_tiles(x, _BITS[algo], 80)  # files do not say it; archs from 75 on store alike
+    return quant.weight_dequantize(rows, scale, algo, scale.dtype, group_size)
 
 
 @operator("weight_only_linear")
@@ -190,7 +197,8 @@ def weight_only_linear(
     x: Tensor, weight: Tensor, bias: Tensor | None, weight_scale: Tensor, *, weight_dtype: str = "int8",
     arch: int = 80, group_size: int = -1,
 ) -> Any:  # fmt: skip
-    return quant.weight_only_linear(x, weight, bias, weight_scale, weight_dtype, arch, group_size)
+    rows = from_tiles(weight, int(weight_dtype.removeprefix("int")), arch)
+    return quant.weight_only_linear(x, rows, bias, weight_scale, weight_dtype, group_size=group_size)
 
 
 @operator("llm_int8_linear")

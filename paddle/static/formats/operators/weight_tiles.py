@@ -1,0 +1,107 @@
+"""Weights of 8 and 4 bits in files of the reference: the order in which its kernels of GPUs read them.
+
+It depends on ``arch``, and was found by asking PaddlePaddle 3.3.1 (docs/design/low_bit.md). Numbers are of
+[inputs, outputs]; 32 bits of them make a run. Archs from 75 on have one order, of tiles of 64 inputs; arch 70 has runs
+alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+from umiak.ir.serialise import FormatError
+
+_TILE = 64  # inputs
+_RUNS_ALONE = 70
+
+
+def _blocks(bits: int, inputs: Any, outputs: Any) -> tuple[Any, ...]:
+    """The sizes of [inputs, outputs], in which blocks of inputs are halves of runs, quarters and pairs."""
+    return inputs * bits // 128, 16 // bits, 4, 2, outputs
+
+
+def _tiles(bits: int, inputs: Any, outputs: Any) -> tuple[Any, ...]:
+    side = 16 // bits
+    return inputs // _TILE, _TILE, outputs // side, side
+
+
+def _runs(bits: int, inputs: Any, outputs: Any) -> tuple[Any, ...]:
+    return inputs * outputs * bits // 32, 16 // bits, 2
+
+
+def _ordered(q: Tensor, bits: int, arch: int) -> Tensor:
+    """Numbers of [inputs, outputs], one after the other as they are stored."""
+    inputs, outputs = q.shape
+    if arch != _RUNS_ALONE:
+        q = F.permute(F.reshape(q, _blocks(bits, inputs, outputs)), (0, 2, 1, 3, 4))
+        q = F.permute(F.reshape(q, _tiles(bits, inputs, outputs)), (2, 0, 3, 1))
+    return F.reshape(F.permute(F.reshape(q, _runs(bits, inputs, outputs)), (0, 2, 1)), (inputs * outputs,))
+
+
+def _in_rows(stored: Tensor, bits: int, arch: int, inputs: Any, outputs: Any) -> Tensor:
+    """The reverse of :func:`_ordered`."""
+    blocks, halves, pairs = _runs(bits, inputs, outputs)
+    q = F.permute(F.reshape(stored, (blocks, pairs, halves)), (0, 2, 1))
+    if arch != _RUNS_ALONE:
+        rows, tile, columns, side = _tiles(bits, inputs, outputs)
+        q = F.permute(F.reshape(q, (columns, rows, side, tile)), (1, 3, 0, 2))
+        blocks, halves, quarters, pairs, _ = _blocks(bits, inputs, outputs)
+        q = F.permute(F.reshape(q, (blocks, quarters, halves, pairs, outputs)), (0, 2, 1, 3, 4))
+    return F.reshape(q, (inputs, outputs))
+
+
+def to_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
+    """A weight of rows of outputs, as ``nn.quant`` stores it, in the order of the reference."""
+    inputs = _inputs(weight, arch)
+    q = _bytes(weight)
+    if bits == 4:
+        q = F.reshape(F.stack((q & 15, q >> 4), axis=1), (weight.shape[0] * 2, inputs)) ^ 8
+    else:
+        q = q ^ 128
+    q = _ordered(F.permute(q, (1, 0)), bits, arch)
+    if bits == 4:
+        q = _halves_joined(F.reshape(q, (weight.shape[0] * inputs, 2)))
+    return F.reshape(_signed(q), weight.shape)
+
+
+def from_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
+    """The reverse of :func:`to_tiles`."""
+    rows, inputs = weight.shape[0], _inputs(weight, arch)
+    outputs = rows * 8 // bits
+    q = F.reshape(_bytes(weight), (rows * inputs,))
+    if bits == 4:
+        q = F.reshape(F.stack((q & 15, q >> 4), axis=1), (outputs * inputs,)) ^ 8
+    else:
+        q = q ^ 128
+    q = F.permute(_in_rows(q, bits, arch, inputs, outputs), (1, 0))
+    if bits == 4:
+        q = _halves_joined(F.permute(F.reshape(q, (rows, 2, inputs)), (0, 2, 1)))
+    return F.reshape(_signed(q), weight.shape)
+
+
+def _inputs(weight: Tensor, arch: int) -> int:
+    inputs = weight.shape[1]
+    if arch != _RUNS_ALONE and inputs % _TILE:
+        raise FormatError(
+            f"a weight for arch={arch} requires inputs divisible by {_TILE}, of which its tiles consist, got {inputs}"
+        )
+    return inputs
+
+
+def _bytes(weight: Tensor) -> Tensor:
+    return F.cast(weight, dtype=dt.int32) & 255
+
+
+def _signed(q: Tensor) -> Tensor:
+    """Bytes from 0 to 255 as int8."""
+    return F.cast(F.where(q > 127, q - 256, q), dtype=dt.int8)
+
+
+def _halves_joined(q: Tensor) -> Tensor:
+    """Bytes of numbers from 0 to 15, the first in the low half: two along the last dim."""
+    axis = q.ndim - 1
+    low, high = (F.squeeze(F.slice(q, (axis,), (i,), (1,), (1,)), (axis,)) for i in (0, 1))
+    return low + high * 16
