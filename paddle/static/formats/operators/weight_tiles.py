@@ -14,7 +14,7 @@ from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir.serialise import FormatError
 
-_TILE = 64  # inputs
+_TILED_INPUTS = 64  # inputs
 _RUNS_ALONE = 70
 
 
@@ -25,7 +25,7 @@ def _blocks(bits: int, inputs: Any, outputs: Any) -> tuple[Any, ...]:
 
 def _tiles(bits: int, inputs: Any, outputs: Any) -> tuple[Any, ...]:
     side = 16 // bits
-    return inputs // _TILE, _TILE, outputs // side, side
+    return inputs // _TILED_INPUTS, _TILED_INPUTS, outputs // side, side
 
 
 def _runs(bits: int, inputs: Any, outputs: Any) -> tuple[Any, ...]:
@@ -84,9 +84,9 @@ def from_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
 
 def _inputs(weight: Tensor, arch: int) -> int:
     inputs = weight.shape[1]
-    if arch != _RUNS_ALONE and inputs % _TILE:
+    if arch != _RUNS_ALONE and inputs % _TILED_INPUTS:
         raise FormatError(
-            f"a weight for arch={arch} requires inputs divisible by {_TILE}, of which its tiles consist, got {inputs}"
+            f"a weight for arch={arch} requires inputs divisible by {_TILED_INPUTS}, of which its tiles consist, got {inputs}"
         )
     return inputs
 
