@@ -86,7 +86,7 @@ def _inputs(weight: Tensor, arch: int) -> int:
     inputs = weight.shape[1]
     if arch != _RUNS_ALONE and inputs % _TILED_INPUTS:
         raise FormatError(
-            f"a weight for arch={arch} requires inputs divisible by {_TILED_INPUTS}, of which its tiles consist, got {inputs}"
+            f"a weight for arch={arch} requires inputs divisible by {_TILED_INPUTS}, which are a tile, got {inputs}"
         )
     return inputs
 
