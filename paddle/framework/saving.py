@@ -11,6 +11,7 @@ from paddle._public import public
 from paddle.framework.dense_tensor import DenseTensor
 from paddle.framework.io import save_data, write_with
 from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
 
 
@@ -52,6 +53,8 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
     if data is None:
         save_data(obj, path, protocol, **configs)
         return
+    if unknown := sorted(configs.keys() - {"pickle_protocol"}):
+        raise op_error(TypeError, "save", "known options of a stream or program", unknown[0])
     write_with(path, lambda f: f.write(data))
 
 
@@ -62,7 +65,8 @@ def _stream_of(obj: Any) -> bytes:
     if not isinstance(x, (Tensor, np.ndarray)) or (isinstance(x, Tensor) and x.is_sparse()):
         kind = type(obj).__name__
         raise op_error(NotImplementedError, "save", "a dense tensor or an array for use_binary_format=True", kind)
-    return write_one(x.detach() if isinstance(x, Tensor) else x)
+    with outside():  # a program that is recorded is not to have it
+        return write_one(x.detach() if isinstance(x, Tensor) else x)
 
 
 def _program_of(obj: Any) -> bytes | None:

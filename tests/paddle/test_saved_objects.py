@@ -372,6 +372,19 @@ def test_tensors_while_a_program_is_recorded(tmp_path):
     assert [v.tolist() for v in paddle.load(tmp_path / "x")[:2]] == [[1, 1], [1, 1]]
 
 
+def test_streams_while_a_program_is_recorded(tmp_path):
+    x = paddle.ones([2])
+    paddle.enable_static()
+    try:
+        with paddle.static.program_guard(paddle.static.Program()):
+            paddle.save(x, tmp_path / "x", use_binary_format=True)
+    finally:
+        paddle.disable_static()
+    assert paddle.load(tmp_path / "x").tolist() == [1, 1]
+    with pytest.raises(TypeError, match="known options of a stream or program, got frmat"):
+        paddle.save(x, tmp_path / "x", use_binary_format=True, frmat=1)
+
+
 def test_values_of_variables(tmp_path):
     paddle.enable_static()
     try:
