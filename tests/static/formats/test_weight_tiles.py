@@ -10,7 +10,8 @@ from paddle.nn import quant
 from paddle.static.formats.graph import Attribute, Operation
 from paddle.static.formats.operators.table import TABLE
 
-# By PaddlePaddle 3.3.1 on a processor: weight_quantize(weight, algo, arch), and the numbers [inputs, outputs] in it.
+# By PaddlePaddle 3.3.1 on a processor (tests/support/weight_tiles.py): weight_quantize(weight, algo, arch), and the
+# numbers [inputs, outputs] in it.
 DATA = np.load(Path(__file__).parents[2] / "data" / "weight_tiles.npz")
 CASES = sorted({name.rsplit(",", 1)[0] for name in DATA.files})
 

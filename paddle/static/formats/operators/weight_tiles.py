@@ -56,11 +56,7 @@ def _in_rows(stored: Tensor, bits: int, arch: int, inputs: Any, outputs: Any) ->
 def to_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
     """A weight of rows of outputs, as ``nn.quant`` stores it, in the order of the reference."""
     inputs = _inputs(weight, arch)
-    q = _bytes(weight)
-    if bits == 4:
-        q = F.reshape(F.stack((q & 15, q >> 4), axis=1), (weight.shape[0] * 2, inputs)) ^ 8
-    else:
-        q = q ^ 128
+    q = F.reshape(_numbers(weight, bits), (weight.shape[0] * 8 // bits, inputs))
     q = _ordered(F.permute(q, (1, 0)), bits, arch)
     if bits == 4:
         q = _halves_joined(F.reshape(q, (weight.shape[0] * inputs, 2)))
@@ -71,11 +67,7 @@ def from_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
     """The reverse of :func:`to_tiles`."""
     rows, inputs = weight.shape[0], _inputs(weight, arch)
     outputs = rows * 8 // bits
-    q = F.reshape(_bytes(weight), (rows * inputs,))
-    if bits == 4:
-        q = F.reshape(F.stack((q & 15, q >> 4), axis=1), (outputs * inputs,)) ^ 8
-    else:
-        q = q ^ 128
+    q = F.reshape(_numbers(F.reshape(weight, (rows * inputs,)), bits), (outputs * inputs,))
     q = F.permute(_in_rows(q, bits, arch, inputs, outputs), (1, 0))
     if bits == 4:
         q = _halves_joined(F.permute(F.reshape(q, (rows, 2, inputs)), (0, 2, 1)))
@@ -91,8 +83,10 @@ def _inputs(weight: Tensor, arch: int) -> int:
     return inputs
 
 
-def _bytes(weight: Tensor) -> Tensor:
-    return F.cast(weight, dtype=dt.int32) & 255
+def _numbers(weight: Tensor, bits: int) -> Tensor:
+    """The numbers in bytes, signed ones from 0 up or the reverse; two of a byte along a dim behind the first."""
+    q = F.cast(weight, dtype=dt.int32) & 255
+    return q ^ 128 if bits == 8 else F.stack((q & 15, q >> 4), axis=1) ^ 8
 
 
 def _signed(q: Tensor) -> Tensor:
