@@ -8,7 +8,7 @@ from typing import Any
 from paddle._public import public
 from paddle.pir.operation import EXAMINED, Operation
 from paddle.pir.patterns import DrrPatternContext
-from paddle.static.program import Program, managed
+from paddle.static.program import Program, managed, value_in
 from paddle.static.scope import Scope
 from umiak.compiler.passes import manager
 from umiak.compiler.passes.patterns import each_operation
@@ -187,7 +187,7 @@ def _asked(rule: Callable[[Operation], Callable[[], Any] | None], name: str) -> 
 
 
 def _value_of(tracer: ProgramTracer, x: Any) -> ir.Value:
-    value = tracer.find(x) if isinstance(x, Tensor) else None
+    value = value_in(tracer, x) if isinstance(x, Tensor) else None
     if value is None:
         raise op_error(ValueError, "PassManager.run", "variables of the program in fetch_list", repr(x))
     return value

@@ -12,7 +12,7 @@ import numpy as np
 from paddle._public import public
 from paddle.framework.place import current_place, place_of
 from paddle.static.compiled import CompiledProgram
-from paddle.static.program import Program, default_main_program, managed
+from paddle.static.program import Program, default_main_program, managed, value_in
 from paddle.static.scope import Scope, global_scope
 from paddle.static.steps import begin, count_in
 from paddle.tensor._tensor_array import TensorArray
@@ -172,6 +172,8 @@ class Executor:
             array = x if isinstance(x, np.ndarray) else _array(name, x)
             if array.dtype.kind not in "biufcV":  # V: such as bfloat16
                 raise op_error(TypeError, "Executor.run", f"{name!r} fed with numbers", f"an array of {array.dtype}")
+            if array is not x and not array.ndim and len(declared.shape) == 1:
+                array = array.reshape(1)
             x = from_numpy(array, self.place) if array is x else from_numpy(array, self.place).astype(declared.dtype)
         if x.dtype is not declared.dtype:
             raise op_error(
@@ -256,7 +258,7 @@ def _value_of(tracer: ProgramTracer, x: Any) -> Value:
         x = found
     if not isinstance(x, Tensor):
         raise op_error(TypeError, "Executor.run", "variables or names in fetch_list", type(x).__name__)
-    value = tracer.find(x)
+    value = value_in(tracer, x)
     if value is None:
         raise op_error(
             ValueError, "Executor.run", "variables of the program that is run in fetch_list",

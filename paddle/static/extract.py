@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from paddle.framework.parameter import Parameter
-from paddle.static.program import managed
+from paddle.static.program import managed, value_in
 from paddle.static.program_file import Contents, Kept
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import Meta
@@ -49,7 +49,7 @@ def extracted(
     tracer = tracer.copy(evaluation=True)
     values = []
     for x in fetch_vars:
-        value = tracer.find(x)
+        value = value_in(tracer, x)
         if value is None:
             raise op_error(ValueError, op_name, "fetch_vars of the program", getattr(x, "name", x))
         values.append(value)

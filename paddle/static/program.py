@@ -18,6 +18,7 @@ from paddle.static.steps import count_in, rates, set_rates
 from umiak.core.context import current
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+from umiak.ir.program import Value
 from umiak.ir.tracer import SymTensor
 from umiak.runtime.program_tracer import ProgramTracer
 from umiak.util.errors import op_error
@@ -462,6 +463,14 @@ def _known(name: str | None) -> Parameter | None:
 def managed(x: Tensor) -> bool:
     """Return whether the values of a tensor are those of the scope in which a program runs."""
     return getattr(x, "_managed", False)
+
+
+def value_in(tracer: ProgramTracer, x: Tensor) -> Value | None:
+    """What a tensor stands for in a program, also a constant that nothing there has read yet; None for nothing."""
+    value = tracer.find(x)
+    if value is None and not isinstance(x, SymTensor) and not managed(x):
+        value = tracer.capture(x)._value
+    return value
 
 
 def tracer_of(op_name: str, x: Any = None) -> ProgramTracer:

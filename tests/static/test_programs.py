@@ -320,6 +320,46 @@ def test_variables_that_are_kept(programs):
     assert exe.run(main, fetch_list=[count], return_numpy=False)[0].item() == 3
 
 
+CONSTANTS = {
+    "numbers": (lambda: paddle.to_tensor([1.0, 2.0]), [1.0, 2.0]),
+    "one number": (lambda: paddle.to_tensor(3), 3),
+    "assign": (lambda: paddle.assign(np.eye(2, dtype="int64")), [[1, 0], [0, 1]]),
+    "sizes": (lambda: paddle.shape(paddle.ones([2, 3])), [2, 3]),
+    "no elements": (lambda: paddle.empty([3, 0]), [[], [], []]),
+    "made by NumPy": (lambda: paddle.fft.rfftfreq(5), [0.0, 0.2, 0.4]),
+    "indices": (lambda: paddle.tril_indices(2, 2, 0), [[0, 1, 1], [0, 0, 1]]),
+}
+
+
+@pytest.mark.parametrize("case", CONSTANTS)
+def test_constants_that_no_call_reads_are_fetched(case, programs, tmp_path):
+    main, _ = programs
+    make, expected = CONSTANTS[case]
+    x, constant = data("x", [2]), make()
+    y = x * 2
+    exe, feed = Executor(), {"x": np.ones(2, "float32")}
+    for program in (main, main.clone(for_test=True)):
+        found = exe.run(program, feed, [constant, y])
+        np.testing.assert_allclose(found[0], expected, rtol=1e-6)
+        np.testing.assert_array_equal(found[1], [2.0, 2.0])
+    paddle.static.save_inference_model(str(tmp_path / "m"), [x], [y, constant], exe)
+    loaded, names, fetched = paddle.static.load_inference_model(str(tmp_path / "m"), exe)
+    np.testing.assert_allclose(exe.run(loaded, {names[0]: feed["x"]}, fetched)[1], expected, rtol=1e-6)
+
+
+def test_a_parameter_of_another_program_is_not_fetched(programs):
+    weight = paddle.create_parameter([2], "float32")
+    Executor().run(programs[1])
+    with pytest.raises(ValueError, match="belongs to another program"):
+        Executor().run(paddle.static.Program(), fetch_list=[weight])
+
+
+@pytest.mark.parametrize("shape", [[], [1], [None]])
+def test_a_number_is_fed_for_one_element(shape, programs):
+    x = data("x", shape)
+    np.testing.assert_array_equal(Executor().run(programs[0], {"x": 2.5}, [x * 2])[0], np.full([1] * len(shape), 5.0))
+
+
 def test_random_numbers_follow_the_seed(programs):
     main, _ = programs
     x = data("x", [None])
