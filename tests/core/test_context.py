@@ -460,9 +460,10 @@ for _reason, _names in {
         _module, _, _name = _name.partition(":")
         ALLOWED[_module, _name] = _reason
 
-MUTATORS = "append|add|update|pop|popitem|setdefault|clear|extend|insert|remove|discard|__setitem__"
+MUTATORS = set("append add update pop popitem setdefault clear extend insert remove discard __setitem__".split())
 
 
+FUNCTIONS = {ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda}
 LOCALS = {"threading.local", "local", "contextvars.ContextVar", "ContextVar"}
 
 
@@ -483,7 +484,7 @@ def module_state(path: Path) -> set[str]:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in LOCALS:
             found |= {t.id for t in node.targets if isinstance(t, ast.Name)}
         top |= set(assigned(node))
-    for target, name in writes(source, source.tree):
+    for target, name in writes_of_file(source):
         if target is None or (isinstance(target, ast.Name) and name in top):
             found.add(name)
     for node in source.nodes:
@@ -517,7 +518,7 @@ def elsewhere_state(path: Path) -> set[tuple[str, str]]:
             imported |= {a.asname or a.name: ("", a.name) for a in node.names if a.name.split(".")[0] in PACKAGES}
     found = set()
     modules = {k: m for k, v in imported.items() if (m := ".".join(v).strip(".")) and is_module(m)}
-    for target, name in writes(source, source.tree):
+    for target, name in writes_of_file(source):
         if isinstance(target, ast.Attribute) and ast.unparse(target.value) in modules:
             found.add((modules[ast.unparse(target.value)], target.attr))
         elif name in imported and name not in modules:
@@ -525,6 +526,7 @@ def elsewhere_state(path: Path) -> set[tuple[str, str]]:
     return found
 
 
+@functools.cache
 def is_module(name: str) -> bool:
     path = ROOT.joinpath(*name.split("."))
     return path.is_dir() or path.with_suffix(".py").exists() or path.with_suffix(".pyx").exists()
@@ -545,29 +547,33 @@ def syntax_of(path: Path) -> Syntax:
     return Syntax.of(path)
 
 
+@functools.lru_cache(maxsize=1)
+def writes_of_file(source: Syntax) -> list[tuple[ast.expr | None, str]]:
+    return list(writes(source, source.tree))
+
+
 def writes(source: Syntax, tree: ast.AST) -> Iterator[tuple[ast.expr | None, str]]:
     """What functions in ``tree`` write that is no variable of theirs, as an expression, and its name where that is one;
     None for the names that they declare global."""
     for function in source.walk(tree):
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+        if type(function) not in FUNCTIONS:
             continue
         parts = source.walk(function)
-        arguments = {a.arg for a in source.walk(function.args) if isinstance(a, ast.arg)}
-        stored = {n.id for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        declared = {n for g in parts if isinstance(g, ast.Global) for n in g.names}
+        arguments = {a.arg for a in source.walk(function.args) if type(a) is ast.arg}
+        stored = {n.id for n in parts if type(n) is ast.Name and type(n.ctx) is ast.Store}
+        declared = {n for g in parts if type(g) is ast.Global for n in g.names}
         yield from ((None, name) for name in declared)
         local = (arguments | stored) - declared
         for node in parts:
+            kind = type(node)  # most nodes are none of these
             target = None
-            if isinstance(node, ast.Subscript) and isinstance(node.ctx, (ast.Store, ast.Del)):
-                target = node.value
-            elif (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and re.fullmatch(MUTATORS, node.func.attr)
-            ):
-                target = node.func.value
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if kind is ast.Subscript:
+                if isinstance(node.ctx, (ast.Store, ast.Del)):
+                    target = node.value
+            elif kind is ast.Call:
+                if isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+                    target = node.func.value
+            elif kind is ast.Attribute and isinstance(node.ctx, ast.Store):
                 target = node.value
                 yield node, ""
             if isinstance(target, ast.Name) and target.id not in local:
@@ -584,7 +590,7 @@ def cython_state(text: str) -> set[str]:
     )
     found = {n.strip() for line in re.findall(r"^ +global (.*)$", text, re.M) for n in line.split(",")}
     for name in top:
-        if re.search(rf"(?m)^ +.*\b{name}(\[[^\]=]*\])+ *=[^=]|^ +.*\b{name}\.({MUTATORS})\(", body):
+        if re.search(rf"(?m)^ +.*\b{name}(\[[^\]=]*\])+ *=[^=]|^ +.*\b{name}\.({'|'.join(sorted(MUTATORS))})\(", body):
             found.add(name)
     return {n for n in found if n in top or n in {"UMIAK_CONTEXT"} or not n.startswith("__")}
 

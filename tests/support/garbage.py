@@ -14,6 +14,18 @@ def collect_garbage() -> None:
 
 
 @contextmanager
+def without_collections() -> Iterator[None]:
+    """No garbage is collected inside: for what makes many objects that stay."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextmanager
 def without_garbage() -> Iterator[None]:
     """Memory is only what is used inside: cycles from before are gone, and none goes meanwhile."""
     collect_garbage()

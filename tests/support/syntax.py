@@ -7,7 +7,11 @@ and again.
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
+
+from tests.support.garbage import without_collections
 
 # The rest says how a name is used, or which operator stands there.
 _WALKED = (
@@ -16,14 +20,23 @@ _WALKED = (
 )  # fmt: skip
 
 
+def _subclasses(kind: type[ast.AST]) -> Iterator[type[ast.AST]]:
+    return chain([kind], *map(_subclasses, kind.__subclasses__()))
+
+
+# By the type itself, which is looked up faster than its bases.
+_TYPES = frozenset(chain(*map(_subclasses, _WALKED)))
+
+
 class Syntax:
     """``nodes`` in the order of the text, without operators and contexts of names."""
 
     def __init__(self, text: str) -> None:
-        self.tree = ast.parse(text)
         self.nodes: list[ast.AST] = []
         self._spans: dict[ast.AST, tuple[int, int]] = {}
-        self._add(self.tree)
+        with without_collections():  # nodes are many, and all of them stay: collections took three quarters of the time
+            self.tree = ast.parse(text)
+            self._add(self.tree)
 
     @classmethod
     def of(cls, path: Path) -> Syntax:
@@ -33,12 +46,12 @@ class Syntax:
         begin = len(self.nodes)
         self.nodes.append(node)
         for value in node.__dict__.values():
-            if type(value) is list:
-                for part in value:
-                    if isinstance(part, _WALKED):
-                        self._add(part)
-            elif isinstance(value, _WALKED):
+            if type(value) in _TYPES:
                 self._add(value)
+            elif type(value) is list:
+                for part in value:
+                    if type(part) in _TYPES:
+                        self._add(part)
         self._spans[node] = begin, len(self.nodes)
 
     def walk(self, node: ast.AST) -> list[ast.AST]:
