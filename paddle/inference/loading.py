@@ -9,6 +9,7 @@ from typing import Any
 from paddle.static.formats import files
 from paddle.static.formats.cut import Tail, cut, from_data
 from paddle.static.formats.graph import Module
+from paddle.static.formats.recompose import recomposed
 from paddle.static.formats.record import parameter_names
 from paddle.static.program import Program
 from paddle.static.saving import program_read
@@ -80,7 +81,7 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
                 raise
             is_cut = True
         if is_cut:
-            head, tail = cut(model.program, model.values)  # type: ignore[arg-type]
+            head, tail = cut(recomposed(model.program), model.values)  # type: ignore[arg-type]
             made, feeds, fetched = program_read(_WHO, files.Model(head, model.values), program)
     return Model(made, feeds, list(fetched), scope, packed, tail)
 

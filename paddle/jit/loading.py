@@ -28,6 +28,7 @@ from paddle.static.formats.files import (
 )
 from paddle.static.formats.graph import PARAMETER, Module
 from paddle.static.formats.operators.table import FromData
+from paddle.static.formats.recompose import recomposed
 from paddle.static.formats.record import (
     Values,
     check_operators,
@@ -332,4 +333,4 @@ def _read(path: str) -> Module:
         raise damaged("load", "program", path, error) from error
     except NotRegistered as error:
         raise unregistered("load", path, error) from error
-    return module
+    return recomposed(module)

@@ -33,6 +33,7 @@ from paddle.static.formats.graph import (
 from paddle.static.formats.operators.custom_op import PREFIX, call_custom, is_custom, is_registered
 from paddle.static.formats.operators.known import Known, known_elements, tensor_of
 from paddle.static.formats.operators.table import TABLE, FromData
+from paddle.static.formats.recompose import Recomposed, recomposed
 from paddle.static.program import Program
 from paddle.static.scope import Scope, global_scope
 from paddle.tensor._args import reads_numbers
@@ -63,7 +64,8 @@ REFUSALS = FormatError, VerifyError, TypeError, ValueError, LookupError, Arithme
 
 def missing_operators(module: Module) -> list[str]:
     """The names of a module's operators that are not in the table."""
-    return sorted(n for n in {o.name for o in module.block.walk()} - _RULED - TABLE.keys() if not is_custom(n))
+    names = {o.name for o in module.block.walk() if not isinstance(o, Recomposed)}
+    return sorted(n for n in names - _RULED - TABLE.keys() if not is_custom(n))
 
 
 def check_operators(module: Module) -> None:
@@ -174,6 +176,8 @@ class Values:
             return rule(self, o)
         if is_custom(o.name):
             return call_custom(o, self._operands(o))
+        if isinstance(o, Recomposed):
+            return [o.call(*map(tensor_of, self._operands(o)))]
         results = TABLE[o.name].call(o, self._operands(o))
         if isinstance(results, tuple):
             return results
@@ -488,6 +492,7 @@ def program_of(
 
 def program_over(module: Module, held: Mapping[str, Parameter]) -> tuple[Program, list[str], list[SymTensor]]:
     """The same over parameters that are there."""
+    module = recomposed(module)
     types, names = input_types(module), output_names(module)
     program = Program()
     tracer = program._tracer
