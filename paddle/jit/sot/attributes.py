@@ -43,6 +43,8 @@ def attribute(sim: Simulator, x: Any, name: str) -> Any:
         return _tensor_attribute(sim, x, name)
     if kind is Sym:
         sim.trace.steer(x)
+    if kind is TensorMethod:
+        return x.tensor if name == "__self__" else getattr(getattr(x.tensor, x.name), name)
     if isinstance(x, ModuleType):
         return _module_attribute(sim, x, name)
     if x is HELPERS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import inspect
 import logging
 import textwrap
@@ -32,7 +33,7 @@ from paddle.jit.sot.liveness import live_locals
 from paddle.jit.sot.rebuild import InlinedFrames, Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
 from paddle.jit.sot.simulator import Simulator
-from paddle.jit.sot.sources import ArrayTensor, Namespace, Source
+from paddle.jit.sot.sources import ArrayTensor, Item, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from paddle.jit.sot.translation import has_captured_branches
 from paddle.jit.source.callees import rewritten
@@ -730,6 +731,13 @@ def _only_returns(f: Frame) -> bool:
     return f.instruction.opname.startswith("CALL") and following.opname == "RETURN_VALUE" and not _is_guarded(f)
 
 
+def item_of(x: Any, key: Any) -> Any:
+    """Return an item of a built-in container, and make none."""
+    if isinstance(x, dict):
+        return dict.__getitem__(x, key) if dict.__contains__(x, key) else None
+    return x[key] if isinstance(x, (list, tuple, collections.deque)) else None
+
+
 class Readers(dict[Source, tuple[CodeType, Namespace]]):
     """Code that reads sources for the arguments of a call."""
 
@@ -737,7 +745,12 @@ class Readers(dict[Source, tuple[CodeType, Namespace]]):
         names = Namespace()
         text = ""
         for part in source.path():
-            text = part.expression(text, names)
+            # Nothing is known of the class yet: an item of a defaultdict would be made.
+            text = (
+                f"{names.name(item_of)}({text}, {names.name(part.key)})"
+                if type(part) is Item
+                else part.expression(text, names)
+            )
         made = self[source] = compile(text, "<source>", "eval"), names
         return made
 
@@ -746,5 +759,5 @@ class Readers(dict[Source, tuple[CodeType, Namespace]]):
         code, names = self[source]
         try:
             return eval(code, names, bound)
-        except (KeyError, IndexError, AttributeError, ValueError, TypeError):
+        except Exception:  # of another class, whose attributes are properties
             return None

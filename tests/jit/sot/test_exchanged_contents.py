@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import array
 import collections
+import enum
 import functools
 import itertools
 import math
 import operator
+import types
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,6 +91,11 @@ def keys(*names):
     return dict.fromkeys(names, 1).keys()
 
 
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 22
+
+
 x = paddle.to_tensor([1.0, -2.0])
 first, second = {8, 0}, {0, 8}  # in two orders
 # What is computed, and functions that make the values.
@@ -123,6 +130,19 @@ CASES = {
         lambda: collections.defaultdict(int),
         lambda: collections.defaultdict(lambda: 3),
     ),
+    "dicts that make items": (
+        lambda k, x: x + max(k),
+        lambda: {3: 1},
+        lambda: collections.defaultdict(int, {1: 3}),
+    ),
+    "texts of members": (lambda k, x: x + len(str(k)) + len(f"{k}"), lambda: Level.LOW, lambda: Level.HIGH),
+    "methods of tensors": (
+        lambda k, x: x + callable(k) + len(getattr(k, "__name__", "")) + len(type(k).__name__) + isinstance(k, int),
+        lambda: x.add,
+        lambda: x.subtract,
+        lambda: 1,
+    ),
+    "unlike objects": (lambda k, x: x + (k == ONE), lambda: types.SimpleNamespace(n=1), lambda: Key(1), lambda: Key(3)),
     "errors": (lambda k, x: x + k.args[0] + len(str(k)), lambda: ValueError(1), lambda: ValueError(333)),
     "caught errors": (message, lambda: "a", lambda: "aaaaa"),
     "texts": (lambda k, x: x + len(k.strip()) + len(f"{k}") + "ac".find(k), lambda: Text("a"), lambda: Text("abc")),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import KINDS, kind_of
+from paddle.jit.sot.trace import TensorMethod
 from umiak.ir.expr import Sym
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def _type(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
 def _isinstance(sim: Simulator, x: Any, kinds: Any) -> bool:
     if type(x) is Sym:
         return issubclass(kind_of(x), kinds)
-    return isinstance(x, kinds) or (type(x) in KINDS and issubclass(KINDS[type(x)], kinds))
+    return isinstance(x, kinds) or (type(x) in (TensorMethod, *KINDS) and issubclass(kind_of(x), kinds))
 
 
 @model(issubclass)
@@ -31,4 +32,4 @@ def _issubclass(sim: Simulator, x: Any, kinds: Any) -> bool:
 
 @model(callable)
 def _callable(sim: Simulator, x: Any) -> bool:
-    return callable(x)
+    return callable(x) or type(x) is TensorMethod

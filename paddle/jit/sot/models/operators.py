@@ -128,7 +128,7 @@ def _binary(
             if isinstance(v, VIEWS):
                 must_be_known(sim, v, function.__name__)
         return function(x, y)
-    if any(special(v, m) for v in (x, y) for m in (*methods, reflected)):
+    if function not in (operator.eq, operator.ne) and any(special(v, m) for v in (x, y) for m in (*methods, reflected)):
         raise TypeError(
             f"unsupported operand type(s) for {function.__name__}: {type(x).__name__!r} and {type(y).__name__!r}"
         )

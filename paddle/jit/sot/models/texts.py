@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddle.jit.sot.models.classes import special
+from paddle.jit.sot.models.classes import class_attribute, special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import EXACT
 from paddle.jit.sot.trace import symbolic_in
@@ -31,10 +31,11 @@ def _text(kind: Callable[..., str]) -> None:
         x = args[0]
         if (symbolic := symbolic_in(args)) is not None:
             sim.trace.steer(symbolic)
-        for name in ("__str__", "__repr__") if kind is str else ("__repr__",):
-            f = special(x, name)
-            if f is not None and not is_library(type(x).__module__):
-                return sim.call(f, (x,), {}, direct=True)
+        # `object.__str__` calls `__repr__`, where no class has another one, such as `int.__repr__` of an IntEnum.
+        name = "__str__" if kind is str and class_attribute(type(x), "__str__")[1] is not object else "__repr__"
+        f = special(x, name)
+        if f is not None and not is_library(type(x).__module__):
+            return sim.call(f, (x,), {}, direct=True)
         if isinstance(x, BaseException):
             sim.attribute(x, "args")
         if _has_plain_text(x):

@@ -18,7 +18,7 @@ from paddle.jit.sot.iterators import (
     ZipIterator,
 )
 from paddle.jit.sot.models.classes import class_attribute, is_enum, special
-from paddle.jit.sot.trace import MUTABLE, SCALARS, TABLES
+from paddle.jit.sot.trace import MUTABLE, SCALARS, TABLES, TensorMethod
 from paddle.jit.sot.translation import is_library
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
@@ -100,6 +100,8 @@ def kind_of(x: Any) -> type:
         return {"int": int, "float": float, "bool": bool}[x.kind]
     if isinstance(x, SymTensor):
         return Tensor
+    if type(x) is TensorMethod:
+        return type(getattr(x.tensor, x.name))
     if type(x) in KINDS:
         return KINDS[type(x)]
     return type(x)
