@@ -466,7 +466,7 @@ def managed(x: Tensor) -> bool:
 
 
 def value_in(tracer: ProgramTracer, x: Tensor) -> Value | None:
-    """What a tensor stands for in a program, also a constant that nothing there has read yet; None for nothing."""
+    """Find the value of a tensor in a program, also of a constant that nothing there has read yet; None for none."""
     value = tracer.find(x)
     if value is None and not isinstance(x, SymTensor) and not managed(x):
         value = tracer.capture(x)._value
