@@ -210,3 +210,52 @@ def test_causal_attention_of_any_lengths(masked, rng, tmp_path):
         expected = weights / weights.sum(-1, keepdims=True) @ np.repeat(v, 2, 1)
         np.testing.assert_allclose(found.numpy(), expected.transpose(0, 2, 1, 3), rtol=1e-4, atol=1e-5)
     assert [o.name for o in operations(predictor._run.program)].count("attention") == 1
+
+
+@pytest.fixture
+def fused(monkeypatch):
+    """Programs that were captured, and how many fusions there were."""
+    found = []
+    fuse = captured_function.fuse_plain_attention
+
+    def noted(program, **more):
+        found.append((program, fuse(program, **more)))
+        return found[-1][1]
+
+    monkeypatch.setattr(captured_function, "fuse_plain_attention", noted)
+    return found
+
+
+class Masked(nn.Layer):
+    def forward(self, q, k, v, mask=None):
+        return F.scaled_dot_product_attention(q, k, v, mask, training=False)
+
+
+def loaded(net, shapes, rng, path):
+    """A layer that was saved and loaded, and operands, with which it gives what it gave."""
+    given = [paddle.to_tensor(rng.standard_normal(s).astype("float32")) for s in shapes]
+    net.eval()
+    paddle.jit.save(net, path, [InputSpec(list(s), "float32", n) for s, n in zip(shapes, "qkvm", strict=False)])
+    layer = paddle.jit.load(path)
+    with paddle.no_grad():
+        np.testing.assert_allclose(layer(*given).numpy(), net(*given).numpy(), rtol=1e-5, atol=1e-6)
+    return layer, given
+
+
+@pytest.mark.parametrize("rows", [64, 65])  # positions of the first are elements that are known, as those of sizes are
+def test_positions_of_few_rows(rows, rng, tmp_path, fused):
+    """A causal mask is known as such, so no branch on data chooses."""
+    loaded(Causal(False), [(1, rows, 4, DIM)] * 3, rng, str(tmp_path / "m"))
+    ((program, count),) = fused
+    assert count == 1 and "cond" not in [o.name for o in program.ops]
+
+
+@pytest.mark.parametrize("masks", [[], [(2, 1, 1, 9)]], ids=["all", "mask"])
+def test_one_query(masks, rng, tmp_path, fused):
+    """A step of a decoder is one operation with any number of keys, where no gradient is wanted."""
+    shapes = [(2, 1, 4, DIM), (2, 9, 4, DIM), (2, 9, 4, DIM), *masks]
+    layer, given = loaded(Masked(), shapes, rng, str(tmp_path / "m"))
+    assert [count for _, count in fused] == [1]
+    given[0].stop_gradient = False
+    layer(*given).sum().backward()
+    assert [count for _, count in fused] == [1, 0]

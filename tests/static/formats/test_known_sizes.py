@@ -174,3 +174,14 @@ def test_the_tensor_of_symbols():
         y = row(n, n * 2 + 1, 5).tensor()
     program = tracer.program([tracer.tensor(y).value])
     assert program.outputs[0].meta.shape == (3,)
+
+
+@pytest.mark.parametrize("step", [1, -3])
+def test_positions_stay_a_progression(step):
+    tracer = paddle.static.Program()._tracer
+    with tracer:
+        made = [row(*(4 + step * i for i in range(n))).tensor() for n in (5, 2)]
+        made.append(row(1, 2, 4).tensor())
+    program = tracer.program([tracer.tensor(y).value for y in made])
+    assert [o.name for o in program.ops] == ["iota"]
+    assert row(*(4 + step * i for i in range(5))).tensor().tolist() == [4 + step * i for i in range(5)]

@@ -19,10 +19,13 @@ from umiak.ir.rewrite import operand_of
 from umiak.ir.tracer import Tracer
 
 # Scores of a head below which the matmuls and the softmax between them are as good; with a mask, below which its
-# columns are more work than they save.
+# columns are more work than they save. One query, as of a decoder's step, is faster as an operation with any keys where
+# no gradient follows (8 heads of 64, 64 and 256 keys: 9 and 50 µs, else 22 and 100), and slower with its gradient.
 FEWEST_SCORES = 1024
 FEWEST_MASKED_SCORES = 4096
 FEWEST_QUERIES = 16  # below which a mask is about as small as its columns
+
+Fewest = Callable[[Any], int]  # scores of a head, by its number of queries
 
 
 @register_pass("fused_flash_attn_pass")
@@ -31,7 +34,7 @@ def fuse_attention(program: Program) -> None:
 
     A row that a mask of minus infinity hides as a whole gives zeros then, and NaN before.
     """
-    _fuse(program, dense=True, fewest=0)
+    _fuse(program, dense=True, fewest=lambda _: 0)
     remove_dead(program)
 
 
@@ -44,10 +47,18 @@ def fuse_plain_attention(program: Program, live: Tracer | None = None, wanted: I
     names = {o.name for o in program.walk()}
     if names.isdisjoint(("softmax", "attention")) and not names >= {"exp", "div"}:
         return 0
-    return _fuse(program, False, FEWEST_SCORES, live, tuple(wanted))
+    wanted = tuple(wanted)
+    forward = live is None and not wanted  # no gradient is asked for
+
+    def fewest(queries: Any) -> int:
+        return 0 if forward and type(queries) is int and queries == 1 else FEWEST_SCORES
+
+    return _fuse(program, False, fewest, live, wanted)
 
 
-def _fuse(program: Program, dense: bool, fewest: int, live: Tracer | None = None, wanted: Iterable[Value] = ()) -> int:
+def _fuse(
+    program: Program, dense: bool, fewest: Fewest, live: Tracer | None = None, wanted: Iterable[Value] = ()
+) -> int:
     asked = [*wanted, *(() if live is None else (value for _, value in live.gradient_roots()))]
     still = {id(x) for x in program.inputs} - {id(x) for x in asked}
     masks = Masks(still, branches=not dense, strict=not dense)
@@ -56,10 +67,10 @@ def _fuse(program: Program, dense: bool, fewest: int, live: Tracer | None = None
     return fuse_operations(program, rules, live, wanted)
 
 
-def _attention(masks: Masks, dense: bool, fewest: int, found: Found, o: Operation) -> Callable[[], Made] | None:
+def _attention(masks: Masks, dense: bool, fewest: Fewest, found: Found, o: Operation) -> Callable[[], Made] | None:
     """Attention of a product of weights and values."""
     parts = spelled(found, o)
-    if parts is None or _fewer(parts, fewest):
+    if parts is None or _fewer(parts, fewest(parts.sizes[2])):
         return None
     if parts.masks and _pays(parts) and (build := masks.fusion(o, parts, found.kept)) is not None:
         return build

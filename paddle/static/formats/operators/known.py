@@ -48,8 +48,20 @@ class Known:
         if not self.symbolic:
             if len({repr(x) for x in elements}) == 1:  # 0.0 and -0.0 are two
                 return paddle.full(shape, elements[0], self.dtype)
+            if (steps := _progression(elements)) is not None:  # passes know positions by it, as those of a causal mask
+                made = paddle.arange(*steps, self.dtype)
+                return made if len(shape) == 1 else made.reshape(shape)
             return paddle.to_tensor(np.array(elements, dtype=convert(self.dtype).numpy).reshape(shape))
         return paddle.stack([_scalar(x, self.dtype) for x in elements]).reshape(shape)
+
+
+def _progression(elements: list[Any]) -> tuple[int, int, int] | None:
+    """Start, end and step of integers at equal distances; None for others, and for fewer than three."""
+    if len(elements) < 3 or any(type(x) is not int for x in elements):
+        return None
+    start, step = elements[0], elements[1] - elements[0]
+    end = start + step * len(elements)
+    return (start, end, step) if step and elements == list(range(start, end, step)) else None
 
 
 def _scalar(x: Any, dtype: str) -> Tensor:
