@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         optimizer,
         pir,
         profiler,
+        reader,
         regularizer,
         sparse,
         special,

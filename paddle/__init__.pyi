@@ -31,6 +31,7 @@ from paddle import ops as ops
 from paddle import optimizer as optimizer
 from paddle import pir as pir
 from paddle import profiler as profiler
+from paddle import reader as reader
 from paddle import regularizer as regularizer
 from paddle import signal as signal
 from paddle import sparse as sparse
@@ -1079,6 +1080,7 @@ __all__ = [
     "rank",
     "ravel",
     "raw",
+    "reader",
     "real",
     "reciprocal",
     "reduce_as",

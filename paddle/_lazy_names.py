@@ -4,8 +4,8 @@ NAMES = {
     "paddle": {
         "paddle": (
             "amp audio autograd callbacks compat cuda dataset decomposition distributed distribution fft geometric "
-            "hapi hub incubate inference io jit library linalg metric onnx ops optimizer pir profiler regularizer "
-            "sparse special static sysconfig text utils version vision "
+            "hapi hub incubate inference io jit library linalg metric onnx ops optimizer pir profiler reader "
+            "regularizer sparse special static sysconfig text utils version vision "
         ),
         "paddle.amp.auto_cast": (
             "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
