@@ -14,7 +14,10 @@ _BUILD = (
     "is_compiled_with_cinn is_compiled_with_cuda is_compiled_with_custom_device is_compiled_with_distribute "
     "is_compiled_with_ipu is_compiled_with_rocm is_compiled_with_xpu"
 )
-_DYNAMIC = "enable_dygraph=disable_static enable_imperative=disable_static"
+_DYNAMIC = (
+    "disable_dygraph=enable_static disable_imperative=enable_static enable_dygraph=disable_static "
+    "enable_imperative=disable_static"
+)
 _PLACES = "CPUPlace CUDAPinnedPlace CUDAPlace CustomPlace XPUPinnedPlace XPUPlace"
 _CHECKS = "check_dtype check_shape check_type check_variable_and_dtype convert_dtype"
 _MODES = "dygraph_only in_declarative_mode in_dynamic_or_pir_mode in_pir_mode non_static_only use_pir_api"
@@ -53,14 +56,15 @@ PATHS: dict[str, str | dict[str, str]] = {
         "paddle.static.data_feeder": "DataFeeder",
     },
     "paddle.base.dygraph": {
-        "paddle": "no_grad grad enable_dygraph=disable_static",
+        "paddle": "no_grad grad disable_dygraph=enable_static enable_dygraph=disable_static",
         "paddle.framework.mode": "enabled=in_dynamic_mode guard",
         "paddle.framework.tracer": "Tracer",
     },
     "paddle.base.dygraph.base": {
         "contextlib": "param_guard=nullcontext",
         "paddle": (
-            "enable_dygraph=disable_static enable_grad grad is_grad_enabled no_grad no_grad_=no_grad set_grad_enabled"
+            "disable_dygraph=enable_static enable_dygraph=disable_static enable_grad grad is_grad_enabled no_grad "
+            "no_grad_=no_grad set_grad_enabled"
         ),
         "paddle.framework.mode": "enabled=in_dynamic_mode guard in_declarative_mode",
     },

@@ -316,8 +316,12 @@ class HookedStep:
     def _global_learning_rate(self, program: Any = None) -> Any:
         """Return the tensor of the learning rate; None before the first step."""
         from paddle.static import default_main_program
+        from paddle.static.steps import rate_of
 
-        return self._learning_rate_map.get(default_main_program() if program is None else program)
+        program = default_main_program() if program is None else program
+        if not self._is_hooked:
+            return rate_of(self, program._tracer)  # type: ignore[arg-type]
+        return self._learning_rate_map.get(program)
 
     def _create_param_lr(self, param_and_grad: Any) -> Any:
         """Return the learning rate of a parameter, a tensor: that of the step by the parameter's own factor."""

@@ -183,6 +183,7 @@ class Optimizer(HookedStep):
         self._states: dict[Any, State] = {}
         self._saved: dict[str, Any] = {}
         self._rate_name: str | None = None  # of the learning rate, among the variables of a program
+        self._rate: Tensor | None = None  # that variable, once it was asked for
         self._penalised = False  # a parameter has a regularizer of its own
         self._copied = False  # a parameter has a float32 copy
         self._made_in = None if recorded else id(tracer)  # where it is made while a function is captured

@@ -14,7 +14,7 @@ from paddle.framework.place import current_place, place_of
 from paddle.static.compiled import CompiledProgram
 from paddle.static.program import Program, default_main_program, managed, value_in
 from paddle.static.scope import Scope, global_scope
-from paddle.static.steps import begin, count_in
+from paddle.static.steps import begin, count_in, put_rates
 from paddle.tensor._tensor_array import TensorArray
 from umiak.core.array import from_numpy
 from umiak.core.captured import Stale
@@ -128,6 +128,7 @@ class Executor:
             given = [self._fed(feed or {}, name, declared) for name, declared in prepared.run.feeds]
             for optimizer in program._tracer.optimizers:
                 count_in(optimizer, scope)
+            put_rates(program._tracer)
             with _seeded(program):
                 try:
                     results = prepared.run.run(given)

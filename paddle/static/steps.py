@@ -14,11 +14,18 @@ import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
 from paddle.static.scope import Scope
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.inplace import apply_into
+from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
     from paddle.optimizer.optimizer import Optimizer
     from umiak.runtime.program_tracer import ProgramTracer
+
+_COPY = F.Copy()
 
 
 def count_in(optimizer: Optimizer, scope: Scope) -> None:
@@ -53,6 +60,26 @@ def begin(tracer: ProgramTracer, scope: Scope) -> None:
 def rates(tracer: ProgramTracer) -> dict[str, np.ndarray]:
     """The learning rates of a program's optimizers, by name."""
     return {o._rate_name: np.array(o.get_lr(), "float32") for o in tracer.optimizers if o._rate_name is not None}
+
+
+def rate_of(optimizer: Optimizer, tracer: ProgramTracer) -> Tensor | None:
+    """The learning rate as a tensor, in a program as a variable: that of each run. None before the first step."""
+    static = optimizer._rate_name is not None
+    if not static and not optimizer._states:
+        return None
+    if optimizer._rate is None or not static:
+        with outside():
+            optimizer._rate = F.full(float(optimizer.get_lr()), dtype=dt.float32, shape=())
+        if static:
+            optimizer._rate.name = optimizer._rate_name
+            tracer.names[optimizer._rate.name] = optimizer._rate
+    return optimizer._rate
+
+
+def put_rates(tracer: ProgramTracer) -> None:
+    """Write the rates of the run that begins to the variables of them."""
+    for x, rate in ((o._rate, o.get_lr()) for o in tracer.optimizers if o._rate is not None):
+        apply_into(_COPY, (x,), (F.full(float(rate), dtype=x.dtype, shape=()),))
 
 
 def set_rates(tracer: ProgramTracer, saved: Mapping[str, Any]) -> None:

@@ -489,3 +489,14 @@ def test_the_product_of_nadam_s_momenta_in_any_order():
             momenta = [hyper[0] * (1.0 - 0.5 * 0.96 ** (t * 0.004)) for t in range(1, steps + 1)]
             assert opt._product(hyper, steps) == math.prod(momenta, start=1.0)
     assert opt._product((0.5, 0.9, 1e-8), 10_000_000) == 0.0
+
+
+def test_the_rate_of_an_optimizer_is_a_tensor_after_a_step():
+    layer = paddle.nn.Linear(2, 1)
+    optimizer = paddle.optimizer.Adam(0.5, parameters=layer.parameters())
+    assert optimizer._global_learning_rate() is None
+    layer(paddle.ones([1, 2])).sum().backward()
+    optimizer.step()
+    for rate in (0.5, 0.25):
+        optimizer.set_lr(rate)
+        assert optimizer._global_learning_rate().item() == rate

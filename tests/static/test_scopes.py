@@ -116,3 +116,26 @@ def test_writes_in_place_are_those_of_eager_calls(programs):
     expected = np.tanh(np.stack([np.ones(3, "float32"), X[1] * 2]))
     np.testing.assert_allclose(got, expected, rtol=1e-5)
     np.testing.assert_allclose(slope, [np.zeros(3), 2 * (1 - expected[1] ** 2)], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [0.25, "schedule"])
+def test_the_rate_of_an_optimizer_is_a_variable_of_its_programs(rate, programs):
+    schedule = paddle.optimizer.lr.ExponentialDecay(0.5, 0.5)
+    optimizer = paddle.optimizer.Momentum(schedule if rate == "schedule" else rate)
+    assert optimizer._global_learning_rate() is None
+    x = data("x", [2, 3])
+    optimizer.minimize(paddle.nn.Linear(3, 1)(x).mean())
+    variable = optimizer._global_learning_rate()
+    doubled = variable * 2
+    assert (variable.shape, variable.dtype) == ([], paddle.float32)
+    copied = static.default_main_program().clone()
+    executor = Executor()
+    executor.run(static.default_startup_program())
+    for program in (static.default_main_program(), copied):
+        for _ in range(3):
+            got = executor.run(program, feed={"x": X}, fetch_list=[variable, variable.name, doubled])
+            assert [float(g) for g in got] == [optimizer.get_lr(), optimizer.get_lr(), 2 * optimizer.get_lr()]
+            schedule.step()
+    if rate != "schedule":
+        optimizer.set_lr(0.125)
+        assert executor.run(feed={"x": X}, fetch_list=variable)[0] == 0.125
