@@ -3,36 +3,83 @@
 from __future__ import annotations
 
 import copy
+import io
 import os
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, BinaryIO
 
+import numpy as np
+
 from paddle._public import public
+from paddle.framework.io import write_with
 from paddle.framework.saving import save
+from umiak.core.dtype import DType
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
+from umiak.util.size import Size
 
 _lock = threading.Lock()
 _writer: ThreadPoolExecutor | None = None
 _tasks: list[Future] = []
 
 
-def _copied(x: Any) -> Any:
-    """``x`` with copies of its tensors; containers are copied."""
+_UNCHANGING = (type(None), bool, int, float, complex, str, bytes, np.generic, DType, Place)
+
+
+class _Other(Exception):
+    """What is to be saved holds an object that is not copied part by part."""
+
+
+def _copied(x: Any, done: dict[int, Any]) -> Any:
+    """``x`` with copies of its tensors, arrays and containers, of each one."""
+    if id(x) in done:
+        return done[id(x)]
     if isinstance(x, Tensor):
-        copied = x.detach().clone()
+        copied = done[id(x)] = x.detach().clone()
         copied.name = x.name
         return copied
+    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        done[id(x)] = array = x.copy()
+        return array
     if isinstance(x, dict):
-        table = copy.copy(x)  # of a class of its own, which may want other arguments
+        table = done[id(x)] = copy.copy(x)  # of a class of its own, which may want other arguments
         for k, v in x.items():
-            dict.__setitem__(table, k, _copied(v))  # not what its class makes of it: a counter's update adds
+            dict.__setitem__(table, k, _copied(v, done))  # not what its class makes of it: a counter's update adds
         return table
-    if isinstance(x, (list, tuple)):
-        parts = [_copied(v) for v in x]
-        return type(x)(*parts) if hasattr(x, "_fields") else type(x)(parts)
-    return x
+    if type(x) in (list, Size):
+        items: list[Any] = []
+        done[id(x)] = items
+        for v in x:
+            items.append(_copied(v, done))
+        return items
+    if isinstance(x, tuple) and (type(x) is tuple or hasattr(x, "_fields")):
+        parts = [_copied(v, done) for v in x]
+        return done.setdefault(id(x), type(x)(*parts) if hasattr(x, "_fields") else tuple(parts))
+    if isinstance(x, _UNCHANGING):
+        return x
+    raise _Other
+
+
+def _task(obj: Any, path: Any, protocol: int, configs: dict[str, Any]) -> Callable[[], Any]:
+    """What the thread does. Objects that cannot be copied part by part are pickled at once, those in them with them."""
+    try:
+        copied = _copied(obj, {})
+        return lambda: save(copied, path, protocol, **configs)
+    except _Other:
+        data = io.BytesIO()
+    try:
+        save(obj, data, protocol, **configs)
+    except Exception as error:
+        return partial(_fail, error)
+    return lambda: write_with(path, lambda f: f.write(data.getbuffer()))
+
+
+def _fail(error: Exception) -> None:
+    raise error
 
 
 @public("paddle paddle.framework")
@@ -73,11 +120,11 @@ def async_save(
         raise op_error(ValueError, "async_save", "a protocol from 2 to 4", repr(protocol))
     if sync_other_task:
         clear_async_save_task_queue()
-    copied = _copied(obj)
+    task = _task(obj, path, protocol, configs)
     with _lock:
         if _writer is None:
             _writer = ThreadPoolExecutor(1, thread_name_prefix="async_save")
-        _tasks.append(_writer.submit(save, copied, path, protocol, **configs))
+        _tasks.append(_writer.submit(task))
 
 
 @public("paddle paddle.framework")

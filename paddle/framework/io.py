@@ -42,19 +42,6 @@ SLICES = "UnpackBigParamInfor@@"  # how protocols below 4 store arrays beyond 4 
 # --- saving --------------------------------------------------------------------------------------------------------
 
 
-class _Named:
-    """A tensor on its way into a file: pickles as the tuple ``(name, array)``."""
-
-    __slots__ = ("array", "name")
-
-    def __init__(self, x: Tensor) -> None:
-        self.name = x.name
-        self.array = _array(x)
-
-    def __reduce__(self) -> tuple:
-        return tuple, ((self.name, self.array),)
-
-
 def _array(x: Tensor) -> np.ndarray:
     if x.is_sparse():
         raise TypeError("[save] requires dense tensors, got a sparse one. Save its indices and values.")
@@ -64,11 +51,20 @@ def _array(x: Tensor) -> np.ndarray:
     return a.view(np.uint16) if a.dtype == ml_dtypes.bfloat16 else a
 
 
+def _walk(x: Any) -> Iterator[Any]:
+    """``x`` and all that is in its dicts, lists and tuples, each once."""
+    left, seen = [x], {id(x)}
+    while left:
+        x = left.pop()
+        yield x
+        for v in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
+            if id(v) not in seen:
+                seen.add(id(v))
+                left.append(v)
+
+
 def _has_tensor(x: Any) -> bool:
-    if isinstance(x, Tensor):
-        return True
-    values = x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ()
-    return any(_has_tensor(v) for v in values)
+    return any(isinstance(v, Tensor) for v in _walk(x))
 
 
 def _is_state_dict(x: Any) -> bool:
@@ -88,21 +84,9 @@ def _parse_every_object(obj: Any, condition_func: Callable[[Any], bool], convert
     return obj
 
 
-def _pack(x: Any) -> Any:
-    """``x`` with its tensors made ready to be pickled; containers are copied."""
-    if isinstance(x, Tensor):
-        return _Named(x)
-    if isinstance(x, dict):
-        items = [(k, _pack(v)) for k, v in x.items()]
-        return OrderedDict(items) if isinstance(x, OrderedDict) else dict(items) if type(x) is dict else x
-    if isinstance(x, list):
-        return [_pack(v) for v in x]
-    if isinstance(x, tuple):
-        packed = [_pack(v) for v in x]
-        return type(x)(*packed) if hasattr(x, "_fields") else tuple(packed)
-    if isinstance(x, (set, frozenset)) and _has_tensor(list(x)):
+def _need_no_sets(x: Any) -> None:
+    if any(isinstance(v, (set, frozenset)) and any(map(_has_tensor, v)) for v in _walk(x)):
         raise op_error(TypeError, "save", "tensors in dicts, lists and tuples", "a set of tensors")
-    return x
 
 
 def _pack_state_dict(x: dict) -> dict:
@@ -181,7 +165,8 @@ def save_data(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, *
     if _as_safetensors(path, configs):
         _save_safetensors(obj, path)
         return
-    packed = _pack_state_dict(obj) if _is_state_dict(obj) else _pack(obj)
+    _need_no_sets(obj)
+    packed = _pack_state_dict(obj) if _is_state_dict(obj) else obj
     write_with(path, lambda f: _dump(packed, f, protocol))
 
 
@@ -198,13 +183,18 @@ def write_with(path: str | os.PathLike | BinaryIO, write: Callable[[Any], Any]) 
 
 
 class _Pickler(pickle.Pickler):
-    """Tensors are stored as ``save`` stores them in whatever object they are."""
+    """Tensors are stored as ``save`` stores them, whatever holds them; lists and tuples of other classes as plain
+    ones, but for named tuples."""
 
     def reducer_override(self, x: Any) -> Any:
-        if isinstance(x, Tensor):
-            return _Named(x).__reduce__()
         if isinstance(x, DenseTensor):
-            return _Named(x._tensor).__reduce__()
+            x = x._tensor
+        if isinstance(x, Tensor):
+            return tuple, ((x.name, _array(x)),)
+        if isinstance(x, list):
+            return list, (), None, iter(x)
+        if isinstance(x, tuple) and not hasattr(x, "_fields"):
+            return tuple, (tuple(x),)
         if hasattr(x, "state_dict") and hasattr(x, "forward"):
             raise op_error(TypeError, "save", "data", type(x).__name__, "Save layer.state_dict().")
         return NotImplemented

@@ -89,11 +89,9 @@ class DType:
             self._fields(state[3], state[4], state[5])
             return
         order = state[1]
-        if self.value.itemsize > 1 and self.value.kind not in "Mm":
-            if order == "<":
-                self.value = self.value.newbyteorder("<")
-            elif order == ">":
-                self.value = self.value.newbyteorder(">")
+        if self.value.itemsize > 1 and self.value.kind not in "Mm" and order in ("<", ">"):
+            ordered = self.value.newbyteorder(order)
+            self.value = self.value if ordered.isnative else ordered
 
     def _fields(self, names: Any, fields: Any, size: Any) -> None:
         """Make it one of records. Fields lie within the size that the code has said, which the bytes must have."""
@@ -200,10 +198,11 @@ def _scalar(machine: Machine, dtype: Any, data: Any = b"") -> Any:
     return np.frombuffer(raw, dtype.value)[0]
 
 
-def _pair(machine: Machine, items: Any = ()) -> Pair:
-    if type(items) is not tuple or len(items) != 2 or type(items[0]) is not str or not isinstance(items[1], Array):
-        raise Corrupt("a tuple made by a call that is not (name, array)")
-    return Pair(items)
+def _tuple(machine: Machine, items: Any = ()) -> tuple:
+    if type(items) is not tuple:
+        raise Corrupt("a tuple made by a call of what is none")
+    named = len(items) == 2 and type(items[0]) is str and isinstance(items[1], Array)
+    return Pair(items) if named else items
 
 
 def _set(machine: Machine, items: Any = ()) -> set:
@@ -279,7 +278,7 @@ _NAMES: dict[tuple[str, str], Any] = {
 }
 for _builtins in ("builtins", "__builtin__"):
     for _name, _make in (
-        ("tuple", _pair), ("set", _set), ("frozenset", _frozenset), ("bytearray", _bytearray), ("complex", _complex),
+        ("tuple", _tuple), ("set", _set), ("frozenset", _frozenset), ("bytearray", _bytearray), ("complex", _complex),
         ("eval", _evaluated), ("getattr", _attribute),
     ):  # fmt: skip
         _NAMES[_builtins, _name] = _make
@@ -294,7 +293,7 @@ for _code in np.typecodes["All"]:
     _NAMES["numpy", _scalar_type.__name__] = Value(_scalar_type)
 # As data a name of a type is the type.
 _TYPES = {
-    _pair: tuple,
+    _tuple: tuple,
     _set: set,
     _frozenset: frozenset,
     _bytearray: bytearray,

@@ -140,6 +140,17 @@ def _of_texts(make: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+def _of_nothing(make: Callable[[], Any]) -> Callable[..., Any]:
+    """A maker without arguments."""
+
+    def made(machine: Any, *nothing: Any) -> Any:
+        if nothing:
+            raise TypeError("no arguments are required")
+        return make()
+
+    return made
+
+
 def _of_plain(make: Callable[..., Any]) -> Callable[..., Any]:
     """A maker that takes numbers, None, short bytes, and what makers like it gave."""
 
@@ -217,7 +228,9 @@ _BUILTINS: dict[str, Call | Value] = {
     "range": Call(_of_plain(range), range),
     "slice": Call(_of_plain(slice), slice),
     "Ellipsis": Value(...),
-    **{_builtin.__name__: Value(_builtin) for _builtin in (int, float, bool, str, bytes, list, dict)},
+    "bytes": Call(_of_nothing(bytes), bytes),  # as protocol 2 has empty ones
+    "list": Call(_of_nothing(list), list),  # of a class of its own, whose items follow
+    **{_builtin.__name__: Value(_builtin) for _builtin in (int, float, bool, str, dict)},
 }
 _OF_PYTHON_2 = {"range": "xrange", "int": "long", "str": "unicode"}  # which protocol 2 says for those of 3
 for _name, _known in _BUILTINS.items():

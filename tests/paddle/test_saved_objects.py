@@ -96,6 +96,49 @@ def test_arrays_of_lists_of_one_length_and_of_themselves():
     assert found.shape == (3,) and found[0] == [1, 2] and found[1] == [3, 4] and found[2] is found
 
 
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_what_is_empty(protocol):
+    file = io.BytesIO()
+    paddle.save([b"", paddle.zeros([0, 2]), [], bytearray(), list, bytes], file, protocol)
+    file.seek(0)
+    found = paddle.load(file)
+    assert found[1].shape == [0, 2] and found[:1] + found[2:] == [b"", [], bytearray(), list, bytes]
+
+
+class Items(list):
+    pass
+
+
+class Row(tuple):
+    pass
+
+
+@pytest.mark.parametrize(
+    "holding", [lambda x: x, lambda x: {"x": x}, lambda x: argparse.Namespace(x=x), lambda x: collections.deque([x])]
+)
+def test_lists_and_tuples_of_other_classes_are_plain_ones(holding):
+    x = [paddle.ones([2, 3]).shape, Items([1, paddle.ones([1])]), Row([2])]
+    found = saved(holding(x))
+    found = found.x if hasattr(found, "x") else found["x"] if isinstance(found, dict) else found
+    found = found[0] if isinstance(found, collections.deque) else found
+    assert [type(v) for v in found] == [list, list, tuple]
+    assert found[0] == [2, 3] and found[1][1].tolist() == [1] and found[2] == (2,)
+
+
+def test_what_is_shared_stays_one_object():
+    w = paddle.ones([2])
+    x = [w]
+    for _ in range(60):
+        x = [x, x]
+    found = saved({"x": x, "space": argparse.Namespace(x=x, w=w)})
+    assert found["x"][0] is found["x"][1] and found["space"].x is found["x"]
+    for _ in range(60):
+        x, found["x"] = x[0], found["x"][0]
+    assert found["x"][0] is found["space"].w
+    x.append(x)
+    assert (again := saved(x))[1] is again
+
+
 def test_objects_that_refer_to_each_other():
     a, b = argparse.Namespace(), argparse.Namespace()
     a.other, b.other, a.both = b, a, [a, b]
@@ -422,3 +465,30 @@ def test_background_saves_of_dicts_of_other_classes(tmp_path):
     paddle.clear_async_save_task_queue()
     found = paddle.load(str(tmp_path / "x"))
     assert found["w"][0].tolist() == [1, 1] and found["n"] == x["n"]
+
+
+def test_background_saves_have_what_there_was(tmp_path):
+    w = paddle.to_tensor([1.0], stop_gradient=False) * 2
+    numbers, array = [1], np.ones(2)
+    of_parts = {"w": w, "more": [w, numbers, {"a": array}], "shape": w.shape}
+    for name, x in (
+        ("parts", of_parts),
+        ("objects", {"n": argparse.Namespace(**of_parts), "d": collections.deque([w])}),
+    ):
+        paddle.async_save(x, tmp_path / name)
+    with paddle.no_grad():
+        w.zero_()
+    numbers.append(2)
+    array[:] = 5
+    paddle.clear_async_save_task_queue()
+    parts, objects = (paddle.load(tmp_path / name) for name in ("parts", "objects"))
+    for found in (parts, vars(objects["n"])):
+        assert found["w"].tolist() == [2] and found["more"][0] is found["w"] and found["shape"] == [1]
+        assert found["more"][1] == [1] and found["more"][2]["a"].tolist() == [1, 1]
+    assert objects["d"][0] is objects["n"].w
+
+
+def test_background_saves_tell_later_what_cannot_be_saved(tmp_path):
+    paddle.async_save({"x": {paddle.ones([1])}}, tmp_path / "x")
+    with pytest.raises(TypeError, match="a set of tensors"):
+        paddle.clear_async_save_task_queue()
