@@ -16,6 +16,7 @@ from paddle.tensor._args import (
 from paddle.tensor.overwriting import WHERE, some_elements, updated
 from paddle.tensor.sequences import broadcast_shape
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import to_int
 
@@ -68,7 +69,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
 
     Args:
         x: tensor of any dtype.
-        mask: bool tensor that broadcasts with x.
+        mask: tensor that broadcasts with x; elements that are not 0 hold.
         value: number, or tensor, which is cast to x's dtype and broadcasts with x.
 
     Returns:
@@ -76,7 +77,7 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
 
     Raises:
         TypeError: x or mask is not a tensor.
-        ValueError: mask is not bool, or the shapes do not broadcast.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -90,7 +91,8 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
     elif not x.dtype.is_complex:
         value = number(value)
         value = bool(value) if x.dtype.is_bool else to_int(value) if x.dtype.is_integer else value
-    if not equal_shapes(_mask(mask, "masked_fill").shape, x.shape) or (isinstance(value, Tensor) and value.ndim):
+    mask = _cast_to(need_tensor(mask, "masked_fill", "mask"), dt.bool)
+    if not equal_shapes(mask.shape, x.shape) or (isinstance(value, Tensor) and value.ndim):
         return F.where(mask, value, x)
     return updated(x, WHERE, (mask, value, x))
 

@@ -463,7 +463,7 @@ def _added(op: str, input: Any, x: Tensor, y: Tensor, beta: Any, alpha: Any) -> 
 
 @public("paddle.tensor paddle.linalg Tensor", aliases={"tensors": "x"}, usual=False)
 def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Product of several matrices, in the order that takes the fewest multiplications.
+    """Product of several matrices, in the order that takes the fewest multiplications; from the left for open sizes.
 
     Args:
         x: list of two integer, floating or complex tensors or more, of one dtype and rank 2; the first and the last may
@@ -495,6 +495,8 @@ def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
             raise op_error(ValueError, "multi_dot", "matrices, with vectors only at the ends", m.shape)
     sizes = [xs[0].shape[0], *(m.shape[1] for m in xs)]
     n = len(xs)
+    if any(dim.known(size) is None for size in sizes):
+        sizes = [1] * (n + 1)
     cost = [[0] * n for _ in xs]
     cut = [[0] * n for _ in xs]
     for length in builtins.range(1, n):

@@ -216,7 +216,8 @@ def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
     """Exponential of square matrices: the sum of ``x^k / k!`` over all k.
 
     Args:
-        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``; a
+            0-d tensor counts as a matrix of one element.
 
     Returns:
         Tensor of x's shape and dtype; float32 for integers and bools.
@@ -231,6 +232,8 @@ def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
         >>> [[round(v, 4) for v in row] for row in x.tolist()]
         [[1.0, 1.0], [0.0, 1.0]]
     """
+    if isinstance(x, Tensor) and x.ndim == 0:
+        return F.exp(floating(x))
     return F.matrix_exp(matrix(x, "matrix_exp", True))
 
 
@@ -274,7 +277,7 @@ def matrix_rank(
             raise op_error(ValueError, "matrix_rank", "tol, or atol and rtol", "both")
         limit = at(tol)
     else:
-        relative = rtol if rtol is not None else (0.0 if atol is not None else builtins.max(x.shape[-2:]) * eps(x))
+        relative = rtol if rtol is not None else (0.0 if atol is not None else dim.maximum(*x.shape[-2:]) * eps(x))
         limit = F.mul(F.max(s, last, True), at(relative)) if s.shape[-1] else 0.0
         if atol is not None:
             limit = F.maximum(limit, at(atol)) if s.shape[-1] else at(atol)

@@ -162,6 +162,15 @@ def test_equal_sizes_are_one_object() -> None:
     assert dim.same((a + b) * c, a * c + b * c)
 
 
+def test_names_of_equal_numbers_are_several_sizes() -> None:
+    """Keys of sums and of remembered results: where two are taken for equal, comparing them does not end."""
+    names = ["x1", "x01", "x001", "x1_0", "x01_0"]
+    sizes = [dim.symbol(name) for name in names]
+    assert len({s.order for s in sizes}) == len({hash(s) for s in sizes}) == len(names)
+    assert [str(-s) for s in sizes] == [f"-{name}" for name in names]
+    assert sizes[0] + sizes[1] is sizes[1] + sizes[0]
+
+
 def test_ranges_decide_without_a_scope() -> None:
     a = dim.symbol("a", lo=2, hi=7)
     assert (a >= 2) is True and (a < 2) is False and expr.compare_eq(a, 9) is False

@@ -343,3 +343,19 @@ def test_a_bias_that_broadcasts(captured):
         assert b.grad.shape == b.shape and float(b.grad.sum()) == y.size
     with pytest.raises(ValueError):
         call(x, w, T([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "complex64"])
+def test_a_mask_to_fill_holds_where_it_is_not_0(dtype):
+    x, mask = T([1.0, 2.0, 3.0], stop_gradient=False), T([0.0, 2.0, 1.0]).astype(dtype)
+    y = paddle.masked_fill(x, mask, 9.0)
+    y.sum().backward()
+    assert y.tolist() == [1.0, 9.0, 9.0] and x.grad.tolist() == [1.0, 0.0, 0.0]
+    assert T([[1, 2, 3], [4, 5, 6]]).masked_fill_(mask, 0).tolist() == [[1, 0, 0], [4, 0, 0]]
+
+
+def test_the_exponential_of_a_number():
+    x = T(2.0, stop_gradient=False)
+    y = paddle.linalg.matrix_exp(x)
+    y.backward()
+    assert y.shape == [] and float(y) == float(x.grad) == pytest.approx(math.exp(2.0))

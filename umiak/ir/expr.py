@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from umiak.ir.expression_text import show_expression
+from umiak.util.errors import OperandError, op_error
 
 Number: TypeAlias = "Sym | int | float"
 Int: TypeAlias = "Sym | int"
@@ -235,6 +236,8 @@ def symbol(name: str, hint: Any = None, lo: float | None = 0, hi: float | None =
     key = ("symbol", name, kind, _ident(hint), low, high)
     # Zero-padded, so that s2 comes before s10 in a sum.
     order = re.sub(r"\d+", lambda m: m.group().zfill(6), name)
+    if re.search(r"(?<!\d)0\d", name):  # s01 is not s1
+        order += f"({name})"
     if hint is not None or (low, high) != (0, INF):
         order += f"[{low},{high},{hint}]"
     return _intern(
@@ -697,6 +700,8 @@ def to_float(a: Number) -> Any:
     if type(a) is float:
         return a
     if type(a) is not Sym:
+        if isinstance(a, str):  # which float() would read
+            raise op_error(OperandError, "float", "a number", repr(a))
         return float(a)
     return a if a.kind == "float" else _node("float", "itof", (_plain(a),))
 
