@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -383,33 +383,60 @@ def program_guard(main_program: Program, startup_program: Program | None = None)
     before = _defaults()
     values[_DEFAULTS] = main_program, startup_program or before[1]
     try:
-        with ExitStack() as stack:
-            if not mode.in_dynamic_mode():
-                stack.enter_context(main_program._tracer)
+        with nullcontext() if mode.in_dynamic_mode() else _recorded(main_program._tracer):
             yield
     finally:
         values[_DEFAULTS] = before
+        if (switch := values.get(mode.SWITCH)) is not None:
+            switch.follow()
+
+
+@contextmanager
+def _recorded(tracer: ProgramTracer) -> Iterator[None]:
+    """Operations go to a tracer, unless static mode is left meanwhile."""
+    switch = current().state.values.get(mode.SWITCH)
+    if switch is None:
+        with tracer:
+            yield
+        return
+    switch.enter(tracer)
+    try:
+        yield
+    finally:
+        switch.exit(tracer)
 
 
 class _StaticMode:
-    """Static mode of a thread: the main program is open (``mode.SWITCH``)."""
+    """Static mode of a thread: the main program is open, and above it those of ``program_guard`` (``mode.SWITCH``)."""
 
     def __init__(self) -> None:
-        self._open: ProgramTracer | None = None
+        self._open: list[ProgramTracer] = []
+        self.enter(default_main_program()._tracer)
 
-    def enter(self) -> None:
-        self._open = default_main_program()._tracer
-        self._open.__enter__()
+    def enter(self, tracer: ProgramTracer) -> None:
+        tracer.__enter__()
+        self._open.append(tracer)
+
+    def exit(self, tracer: ProgramTracer) -> None:
+        """Close what a guard has opened, unless :meth:`leave` has done so."""
+        if len(self._open) > 1 and self._open[-1] is tracer:
+            self._open.pop().__exit__()
+
+    def follow(self) -> None:
+        """Record into the default program, where static mode was entered inside of a guard that is left now."""
+        tracer = default_main_program()._tracer
+        if len(self._open) == 1 and self._open[0] is not tracer and current().trace[-1:] == self._open:
+            self._open.pop().__exit__()
+            self.enter(tracer)
 
     def leave(self) -> None:
-        assert self._open is not None
-        if not current().trace or current().trace[-1] is not self._open:
+        if current().trace[-len(self._open) :] != self._open:
             raise op_error(
-                RuntimeError, "disable_static", "to be called in the thread and outside of the program_guard in which "
-                "static mode was enabled", "another one",
+                RuntimeError, "disable_static", "to be called in the thread in which static mode was enabled, "
+                "outside of dygraph.guard and of captured functions", "another place",
             )  # fmt: skip
-        self._open.__exit__()
-        self._open = None
+        while self._open:
+            self._open.pop().__exit__()
 
 
 @public("paddle")
@@ -435,9 +462,7 @@ def enable_static() -> None:
         raise op_error(
             RuntimeError, "enable_static", "to be called outside of captured functions", "a call inside of one"
         )
-    switch = _StaticMode()
-    switch.enter()
-    values[mode.SWITCH] = switch
+    values[mode.SWITCH] = _StaticMode()
     values[NEW_VARIABLE], values[KNOWN_VARIABLE] = initialized, _known
 
 

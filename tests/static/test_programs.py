@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 
@@ -486,6 +488,42 @@ def test_data_are_declared_with_the_sizes_of_a_result(programs):
         np.testing.assert_array_equal(got, X2[:2] + 1)
 
 
+def ones_run(program, y):
+    return Executor().run(program, {"x": np.ones(2, "float32")}, [y])[0].tolist()
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_static_mode_is_left_and_entered_inside_of_guards(depth, programs):
+    main, _ = programs
+    guarded = [paddle.static.Program() for _ in range(depth)]
+    with contextlib.ExitStack() as stack:
+        for program in guarded:
+            stack.enter_context(paddle.static.program_guard(program))
+        y = data("x", [2]) * 2
+        paddle.disable_static()
+        assert (paddle.ones([1]) + 1).item() == 2
+        with paddle.static.program_guard(paddle.static.Program()):
+            assert (paddle.ones([1]) + 1).item() == 2
+        paddle.enable_static()
+        assert paddle.static.default_main_program() is guarded[-1]
+        z = y + 1
+    assert ones_run(guarded[-1], z) == [3.0, 3.0]
+    assert paddle.static.default_main_program() is main
+    assert ones_run(main, data("x", [2]) + 7) == [8.0, 8.0]
+
+
+def test_a_guard_that_is_left_in_dynamic_mode(programs):
+    program = paddle.static.Program()
+    with pytest.raises(KeyError), paddle.static.program_guard(program):
+        y = data("x", [2]) * 2
+        paddle.disable_static()
+        raise KeyError
+    assert paddle.in_dynamic_mode()
+    assert (paddle.ones([1]) + 1).item() == 2
+    paddle.enable_static()
+    assert ones_run(program, y) == [2.0, 2.0]
+
+
 def test_modes_are_left_and_entered():
     assert paddle.in_dynamic_mode()
     paddle.enable_static()
@@ -495,10 +533,7 @@ def test_modes_are_left_and_entered():
         with paddle.base.dygraph.guard():
             assert paddle.in_dynamic_mode() and float(paddle.ones([1])) == 1.0
         assert not paddle.in_dynamic_mode()
-        with (
-            paddle.static.program_guard(paddle.static.Program()),
-            pytest.raises(RuntimeError, match="outside of the program_guard"),
-        ):
+        with paddle.base.dygraph.guard(), pytest.raises(RuntimeError, match=r"outside of dygraph\.guard"):
             paddle.disable_static()
     finally:
         paddle.disable_static()
