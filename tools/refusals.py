@@ -19,7 +19,7 @@ import umiak.ops.gradient_buckets  # noqa: F401  registers its ops, which captur
 from umiak import ops as F
 
 ROOT = Path(__file__).parents[1]
-sys.path.append(str(ROOT / "tests" / "support"))
+sys.path += [str(ROOT), str(ROOT / "tests" / "support")]
 
 from samples import ARRAYS, Case, cases_of  # noqa: E402  a helper of the tests
 

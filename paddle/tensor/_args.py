@@ -83,8 +83,7 @@ def integer(x: Any, op: str, arg_name: str) -> int:
     if type(x) is Sym and x.kind == "int":
         return x  # type: ignore[return-value]
     if isinstance(x, Tensor):
-        if x._count != 1:
-            raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
+        x = _one_element(x, op, arg_name)
         if (known := _symbol(x, None)) is not None:
             return known
         x = x.item()
@@ -109,14 +108,30 @@ def real_number(x: Any, op: str, arg_name: str) -> Any:
     """A Python float from a real number, a NumPy scalar or a tensor of one element; a symbolic one stays symbolic."""
     if type(x) is float:
         return x
-    if isinstance(x, Tensor) and x._count != 1:
-        raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
-    value = number(x)
+    value = number(_one_element(x, op, arg_name) if isinstance(x, Tensor) else x)
     if type(value) is Sym:
         return to_float(value)
     if not isinstance(value, (int, float)):
         raise op_error(TypeError, op, f"a number for {arg_name}", type(x).__name__)
     return float(value)
+
+
+def _one_element(x: Tensor, op: str, arg_name: str) -> Tensor:
+    """A tensor of one element; where its size is open, the program is for runs in which it has one."""
+    if type(x._count) is not int:
+        return F.reshape(x, ())
+    if x._count != 1:
+        raise op_error(ValueError, op, f"{arg_name} as one number", f"a tensor of shape {list(x.shape)}")
+    return x
+
+
+def data_of_run(x: Any) -> Any:
+    """The element of a tensor of one element that only a run of the recorded program knows, as a tensor without dims;
+    None for all else, which :func:`number` has as a number."""
+    if not (isinstance(x, Tensor) and reads_numbers() and capture_of().varies(x)):
+        return None
+    known = isinstance(x, SymTensor) and x._tracer is not None and x._tracer.elements(x) is not None
+    return None if known else F.reshape(x, ()).detach()
 
 
 def fraction(x: Any, op: str, arg_name: str) -> float:
@@ -136,7 +151,10 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
         return tuple([i if type(i) is int else integer(i, op, arg_name) for i in x])
     if isinstance(x, Tensor):
         flat = x.reshape([-1])
-        if reads_numbers() and type(x._count) is int:
+        if reads_numbers():
+            if type(x._count) is not int and capture_of().varies(x):
+                got = f"a tensor of shape {list(x.shape)}"
+                raise op_error(ValueError, op, f"a fixed number of integers for {arg_name}", got, "Declare its size.")
             return tuple(integer(flat[i], op, arg_name) for i in range(x._count))
         return tuple(flat.tolist())
     if isinstance(x, (int, np.integer, Sym)):
@@ -166,6 +184,10 @@ def axis_of(axis: Any, ndim: int, op: str) -> int:
     """One axis, counted from the front."""
     if type(axis) is not int:
         axis = integer(_no_flag(axis, op), op, "axis")
+    if type(axis) is Sym:
+        if (known := dim.known(axis)) is None:
+            raise op_error(AxisError, op, "an axis that is known while the program is recorded", axis)
+        axis = known
     if axis < 0:
         axis += ndim
     if not 0 <= axis < ndim:

@@ -12,11 +12,11 @@ from paddle.framework.place import on_device, place_of
 from paddle.tensor._args import (
     NUMBERS,
     InternedOps,
+    OperandError,
     default_float,
     dtype_of,
     integer,
     need_tensor,
-    number,
     op_error,
     shape_of,
 )
@@ -50,7 +50,7 @@ _FULL = InternedOps(F.Full)
 def _filled(value: Any, shape: Any, dtype: DType, device: Any, requires_grad: bool, op: str) -> Tensor:
     sizes = shape_of(shape, op)
     if isinstance(value, Tensor) and value.ndim:
-        value = value.reshape([]) if value._count == 1 else value
+        value = F.reshape(value, ()) if type(value._count) is not int or value._count == 1 else value
     elif isinstance(value, builtins.complex) and not dtype.is_complex:
         value = value != 0 if dtype.is_bool else value.real
     if device is not None:
@@ -265,7 +265,8 @@ def fill_constant(
         >>> paddle.tensor.fill_constant([2], "int64", 3).tolist()
         [3, 3]
     """
-    return _filled(_fill_number(number(value)), shape, dtype_of(dtype), place, False, "fill_constant")
+    filler = value if isinstance(value, Tensor) else _fill_number(value)
+    return _filled(filler, shape, dtype_of(dtype), place, False, "fill_constant")
 
 
 def _like(value: Any, x: Tensor, dtype: Any, device: Any, requires_grad: bool, op: str) -> Tensor:
@@ -453,7 +454,7 @@ def eye(
     rows = integer(num_rows, "eye", "num_rows")
     columns = rows if num_columns is None else integer(num_columns, "eye", "num_columns")
     if rows < 0 or columns < 0:
-        raise op_error(ValueError, "eye", "sizes of 0 or more", (rows, columns))
+        raise op_error(OperandError, "eye", "sizes of 0 or more", (rows, columns))
     with on_device(device):
         at = F.eq(F.iota(0, 1, dt.int64, columns), F.unsqueeze(F.iota(0, 1, dt.int64, rows), (1,)))
         return with_gradient(F.cast(at, dtype=dtype_of(dtype)), requires_grad)

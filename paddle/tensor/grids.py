@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.tensor._args import cast, create_on, integer, need_tensor, op_error
+from paddle.tensor._args import OperandError, cast, create_on, integer, need_tensor, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
@@ -112,7 +112,7 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: st
         [[1, 2], [1, 3], [2, 3]]
     """
     if need_tensor(x, "combinations").ndim != 1:
-        raise op_error(ValueError, "combinations", "a 1-d tensor", x.shape)
+        raise op_error(OperandError, "combinations", "a 1-d tensor", x.shape)
     r = integer(r, "combinations", "r")
     if r < 0:
         raise op_error(ValueError, "combinations", "an r of 0 or more", r)

@@ -14,6 +14,7 @@ from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.inplace import assign, overwrite
 from umiak.core.tensor import Tensor
+from umiak.util.errors import OperandError
 
 
 @public("Tensor", usual=False)
@@ -41,7 +42,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     need_tensor(x, "fill_")
     if isinstance(value, Tensor):
         if value._count != 1:
-            raise op_error(ValueError, "fill_", "a value of one element", value.shape)
+            raise op_error(OperandError, "fill_", "a value of one element", value.shape)
         value = F.reshape(value, ())
     return overwrite(_full_like, x, (value,), {})
 

@@ -35,7 +35,7 @@ def norm_kind(p: Any) -> tuple[str, float]:
     """The static kind of a p-norm and its power, which may be computed of open sizes."""
     if type(p) is Sym:
         return "0" if p == 0 else "p", to_float(p)
-    p = float(p)
+    p = to_float(p)
     return _KINDS.get(p, "p"), p
 
 

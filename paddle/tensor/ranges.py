@@ -10,7 +10,7 @@ import numpy as np
 
 from paddle._public import public
 from paddle.framework.place import on_device
-from paddle.tensor._args import default_float, dtype_of, integer, number, op_error
+from paddle.tensor._args import cast, data_of_run, default_float, dtype_of, integer, number, number_in, op_error, tensor
 from paddle.tensor.filled import with_gradient
 from paddle.tensor.from_data import check_integers
 from umiak import ops as F
@@ -126,24 +126,15 @@ def _count(
     op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, device: Any, requires_grad: bool
 ) -> Tensor:
     given = (start, end, step)
+    if any(v.dtype.is_floating for v in map(data_of_run, given) if v is not None):
+        return _count_of_run(given, dtype, closed)
     start, end, step = (number(v) for v in given)
     for v in (start, end, step):
         if isinstance(v, (str, builtins.complex)) or v is None:
             raise op_error(TypeError, op, "real numbers", type(v).__name__)
     if step == 0:
         raise op_error(ValueError, op, "a step other than 0", step)
-    if dtype is not None:
-        d = dtype_of(dtype)
-    else:
-        tensors = [v.dtype for v in given if isinstance(v, Tensor)]
-        floats = [t for t in tensors if t.is_floating]
-        d = (
-            floats[0]
-            if floats
-            else default_float()
-            if any(dim.kind_of(v) == "float" for v in (start, end, step))
-            else dt.int64
-        )
+    d = _counted_in(dtype, given)
     if d.is_integer:
         start, end, step = dim.to_int(start), dim.to_int(end), dim.to_int(step)
         if step == 0:
@@ -157,6 +148,29 @@ def _count(
         check_integers(np.array([start, start + (size - 1) * step], object), d, op)
     with on_device(device):
         return with_gradient(F.iota(start, step, d, size), requires_grad)
+
+
+def _counted_in(dtype: Any, given: tuple) -> DType:
+    if dtype is not None:
+        return dtype_of(dtype)
+    floats = [v.dtype for v in given if isinstance(v, Tensor) and v.dtype.is_floating]
+    if floats:
+        return floats[0]
+    kinds = {dim.kind_of(number(v)) for v in given}
+    return default_float() if "float" in kinds else dt.int64
+
+
+def _count_of_run(given: tuple, dtype: Any, closed: bool) -> Tensor:
+    """A range between numbers that only a run of the recorded program knows, some of them floating."""
+    d = _counted_in(dtype, given)
+    start, end, step = (cast(tensor(number(v) if (x := data_of_run(v)) is None else x), dt.float64) for v in given)
+    if d.is_integer:
+        start, end, step = (F.trunc(v) for v in (start, end, step))
+    span = F.div(F.sub(end, start), step)
+    count = F.add(F.floor(span), 1) if closed else F.ceil(span)
+    size = number_in(cast(F.maximum(count, 0), dt.int64))
+    places = F.iota(0, 1, dt.float64, size)
+    return cast(F.add(F.mul(places, step), start), d)
 
 
 @public("paddle paddle.tensor", aliases={"end": "stop", "steps": "num"})
@@ -227,7 +241,12 @@ def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = Non
     """
     d = _float_of(dtype, start, stop)
     a, b, n = _ends("logspace", start, stop, num, default_float())
-    return F.logspace(a, b, d, n, number(base)) if n else F.full(0, d, (0,))
+    if not n:
+        return F.full(0, d, (0,))
+    root = data_of_run(base)
+    if root is None:
+        return F.logspace(a, b, d, n, number(base))
+    return cast(F.pow(cast(root, dt.float64), F.linspace(a, b, dt.float64, n)), d)
 
 
 def _float_of(dtype: Any, *given: Any) -> DType:
@@ -241,7 +260,7 @@ def _ends(op: str, start: Any, stop: Any, num: Any, d: DType) -> tuple[Any, Any,
     n = integer(num, op, "num")
     if n < 0:
         raise op_error(ValueError, op, "a num of 0 or more", n)
-    ends = number(start), number(stop)
-    if d.is_integer:
+    ends = tuple(number(v) if (x := data_of_run(v)) is None else x for v in (start, stop))
+    if d.is_integer and not any(isinstance(v, Tensor) for v in ends):
         check_integers(np.array(ends, object), d, op)
     return *ends, n

@@ -23,8 +23,8 @@ from umiak.core.tensor import KIND_SYMBOLIC, Tensor
 
 
 def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
-    """A target shape in which -1 means the size of x."""
-    sizes = list(shape_of(shape, op))
+    """A target shape in which -1 means the size of x; no sizes at all stand for x's shape."""
+    sizes = list(shape_of(shape, op)) or list(x.shape)
     lead = len(sizes) - x.ndim
     for i, n in enumerate(sizes):
         if n == -1:

@@ -7,6 +7,7 @@ from typing import Any
 from paddle._public import inplace, public
 from paddle.tensor._args import (
     AxisError,
+    OperandError,
     axis_of,
     cast,
     create_on,
@@ -197,5 +198,5 @@ def _running(find: Any, x: Tensor, axis: Any, dtype: Any, op: str) -> tuple[Tens
     x, k = _along(x, axis, op)
     d = dtype_of(dtype, dt.int64)
     if d not in (dt.int32, dt.int64):
-        raise op_error(ValueError, op, "a dtype of int32 or int64", d.name)
+        raise op_error(OperandError, op, "a dtype of int32 or int64", d.name)
     return (x, create_on(x.place, F.full, 0, d, ())) if k < 0 else find(x, k, dtype=d)

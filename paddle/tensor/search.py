@@ -106,7 +106,7 @@ def _extreme(find: Any, x: Tensor, axis: Any, keepdim: bool, dtype: Any, op: str
         raise op_error(ValueError, op, "a dtype of int32 or int64", "None")
     d = dtype_of(dtype)
     if d not in (dt.int32, dt.int64):
-        raise op_error(TypeError, op, "a dtype of int32 or int64", d.name)
+        raise op_error(OperandError, op, "a dtype of int32 or int64", d.name)
     if axis is None:
         out = find(F.reshape(x, (x._count,)), 0, False, d)
         return F.reshape(out, (1,) * x.ndim) if keepdim else out

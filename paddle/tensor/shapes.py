@@ -18,11 +18,12 @@ from paddle.tensor._args import (
     shape_of,
     tensor,
 )
-from paddle.tensor.from_data import of_numbers
+from paddle.tensor.from_data import of_numbers, to_tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.util.size import plain_ints
 
@@ -250,7 +251,7 @@ def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tens
         if rest <= 0 or x.shape[k] % rest:
             raise op_error(ValueError, "unflatten", f"sizes whose product is {x.shape[k]}", part)
         part[part.index(-1)] = x.shape[k] // rest
-    if math.prod(part) != x.shape[k]:
+    if not dim.eq(math.prod(part), x.shape[k]):
         raise op_error(ValueError, "unflatten", f"sizes whose product is {x.shape[k]}", part)
     return F.reshape(x, (*x.shape[:k], *part, *x.shape[k + 1 :]))
 
@@ -339,7 +340,7 @@ unsqueeze_ = inplace(unsqueeze, reshapes=True)
 
 def _at_least(n: int, inputs: tuple) -> Any:
     def raise_rank(x: Any) -> Tensor:
-        x = tensor(x)
+        x = to_tensor(x) if isinstance(x, (list, tuple)) else tensor(x)
         if x.ndim >= n:
             return x
         s = tuple(x.shape)
@@ -349,7 +350,10 @@ def _at_least(n: int, inputs: tuple) -> Any:
             s = (1, *s, 1) if len(s) < 2 else (*s, 1)
         return F.reshape(x, (1,) * (n - len(s)) + s)
 
-    given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
+    several = len(inputs) == 1 and isinstance(inputs[0], (list, tuple))
+    if several and not any(isinstance(x, (Tensor, np.ndarray)) for x in inputs[0]):
+        return raise_rank(inputs[0])  # the numbers of one array
+    given = inputs[0] if several else inputs
     out = [raise_rank(x) for x in given]
     return out[0] if len(out) == 1 else out
 

@@ -465,7 +465,7 @@ def histogram(
         raise op_error(ValueError, "histogram", "at least one bin", bins)
     lo: Any
     hi: Any
-    if isinstance(x, SymTensor) and number(min) == number(max):
+    if isinstance(x, SymTensor) and _has_elements(x) and number(min) == number(max):
         if weight is not None and not equal_shapes(weight.shape, x.shape):
             raise op_error(ValueError, "histogram", f"weight of shape {list(x.shape)}", list(weight.shape))
         lo, hi = _range_of_data(x)
@@ -484,16 +484,21 @@ def histogram(
     return counts
 
 
+def _has_elements(x: Tensor) -> bool:
+    """False for a size that is known to be 0; of one that is open nothing is asked."""
+    return type(x._count) is not int or x._count > 0
+
+
 def _flat(x: Tensor, d: DType) -> Tensor:
     return F.cast(F.reshape(x, (dim.product(x.shape),)), dtype=d)
 
 
-def _range_of_data(x: Tensor) -> tuple[Tensor, Tensor]:
+def _range_of_data(x: Tensor, around: float = 1.0) -> tuple[Tensor, Tensor]:
     """Limits as of :func:`_histogram_range`, of elements that are known when the program runs."""
     flat = _flat(x, dt.float64)
     lo, hi = F.min(flat, (0,)), F.max(flat, (0,))
-    around = F.cast(F.eq(lo, hi), dtype=dt.float64)
-    return F.sub(lo, around), F.add(hi, around)
+    wider = F.mul(F.cast(F.eq(lo, hi), dtype=dt.float64), around)
+    return F.sub(lo, wider), F.add(hi, wider)
 
 
 def _counted(x: Tensor, weight: Tensor | None, bins: int, lo: Tensor, hi: Tensor) -> Tensor:
@@ -534,7 +539,12 @@ def histogram_bin_edges(
     x = need_tensor(input, "histogram_bin_edges", "input")
     if bins < 1:
         raise op_error(ValueError, "histogram_bin_edges", "at least one bin", bins)
-    lo, hi = _histogram_range(x, min, max, "histogram_bin_edges", 0.5)
+    lo: Any
+    hi: Any
+    if isinstance(x, SymTensor) and _has_elements(x) and number(min) == number(max) == 0:
+        lo, hi = _range_of_data(x, 0.5)
+    else:
+        lo, hi = _histogram_range(x, min, max, "histogram_bin_edges", 0.5)
     return create_on(x.place, F.linspace, lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
 
 
@@ -593,8 +603,10 @@ def histogramdd(
         b = integer(b, op, "each of bins")
         if b < 1:
             raise op_error(ValueError, op, "at least one bin for each dim", b)
-        lo, hi = (float(ranges[2 * i]), float(ranges[2 * i + 1])) if ranges is not None else (0.0, 0.0)
-        lo, hi = (lo, hi) if ranges is not None else _histogram_range(column, lo, hi, op)
+        if ranges is not None:
+            lo, hi = float(ranges[2 * i]), float(ranges[2 * i + 1])
+        else:
+            lo, hi = _range_of_data(column) if isinstance(x, SymTensor) else _histogram_range(column, 0.0, 0.0, op)
         edges.append(create_on(x.place, F.linspace, lo, hi, x.dtype, b + 1))
     sizes = [e.shape[0] - 1 for e in edges]
     place = create_on(x.place, F.full, 0, dt.int64, (points.shape[0],))

@@ -236,3 +236,24 @@ def test_no_axes_where_they_are_all():
         want = paddle.linalg.norm(x, keepdim=keepdim)
         got = paddle.linalg.norm(x, axis=[], keepdim=keepdim)
         assert got.shape == want.shape and got.tolist() == want.tolist()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_a_list_of_numbers_is_one_array_of_some_rank(n):
+    raise_rank = getattr(paddle, f"atleast_{n}d")
+    for numbers in ([1.0, 2.0], (1, 2), [[1, 2], [3, 4]], [True]):
+        y = raise_rank(numbers)
+        assert y.dtype is paddle.to_tensor(numbers).dtype
+        np.testing.assert_array_equal(y.numpy(), getattr(np, f"atleast_{n}d")(np.array(numbers)))
+    first, second = raise_rank([paddle.ones([2]), 3.0])
+    assert first.ndim == second.ndim == n
+
+
+def test_no_sizes_to_expand_to():
+    x = paddle.ones([2, 3])
+    for y in (x.expand([]), paddle.broadcast_to(x, [])):
+        assert y.shape == [2, 3]
+
+
+def test_convolutions_without_channels():
+    assert paddle.nn.Conv2D(0, 3, 3).weight.shape == [3, 0, 3, 3]

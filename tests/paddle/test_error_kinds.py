@@ -59,6 +59,32 @@ CASES = {
     "pow of a number": (lambda: paddle.pow(2, full([3])), (TypeError, ValueError)),
     "median of two axes": (lambda: paddle.median(full([2, 3]), axis=[0, 1]), (ValueError,)),
     "kl_div of an unknown reduction": (lambda: F.kl_div(full([2]), full([2]), reduction="wrong"), (ValueError,)),
+    "argmax of another dtype": (lambda: paddle.argmax(full([2]), dtype="float32"), (TypeError, ValueError)),
+    "cummax of another dtype": (lambda: paddle.cummax(full([2]), dtype="float32"), (TypeError, ValueError)),
+    "eye of a negative size": (lambda: paddle.eye(-1), (TypeError, ValueError)),
+    "combinations of a matrix": (lambda: paddle.combinations(full([2, 2])), (TypeError, ValueError)),
+    "cosine_embedding_loss of integers": (
+        lambda: F.cosine_embedding_loss(*[full([2, 3], "int64", 1)] * 2, full([2])),
+        (TypeError, ValueError),
+    ),
+    "cosine_embedding_loss with bools": (
+        lambda: F.cosine_embedding_loss(*[full([2, 3])] * 2, full([2], "bool", True)),
+        (TypeError, ValueError),
+    ),
+    "output_size as a word": (
+        lambda: F.conv2d_transpose(full([1, 2, 5, 5]), full([2, 3, 3, 3]), output_size="12"),
+        (TypeError, ValueError),
+    ),
+    "fill_ with several": (lambda: full([2]).fill_(full([2])), (TypeError, ValueError)),
+    "a slope as a word": (lambda: F.leaky_relu(full([2]), "0.5"), (TypeError, ValueError)),
+    "a power as a word": (lambda: paddle.dist(full([2]), full([2]), "a"), (TypeError, ValueError)),
+    "glu beyond the rank": (lambda: F.glu(full([2, 4]), 2), (IndexError, ValueError)),
+    "group_norm of a vector": (lambda: F.group_norm(full([4]), 2), (IndexError, ValueError)),
+    "householder_product of two batches": (
+        lambda: paddle.linalg.householder_product(full([2, 4, 3]), full([3, 3])),
+        (AssertionError, ValueError),
+    ),
+    "affine_grid of a number": (lambda: F.affine_grid(full([1, 2, 3]), 4), (ValueError,)),
     "where_ without values": (lambda: (full([2]) > 0).where_(), (ValueError,)),
     "where_ of a number": (lambda: (full([2]) > 0).where_(1.0, 0.0), (ValueError,)),
 }

@@ -19,7 +19,7 @@ from umiak.core.place import Place
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops.base import LocalShard, Op, Saved
-from umiak.util.errors import OperandError
+from umiak.util.errors import IndexingError, OperandError
 
 # Kinds of dtype, one letter each: what an op accepts is written as a string of them, "fc" for floating and complex.
 KIND_NAMES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
@@ -116,9 +116,9 @@ def check_axes(op: Op, axes: Iterable[int], ndim: int) -> None:
     """Refuse axes that are negative, beyond the rank or repeated (the public API normalises them)."""
     axes = tuple(axes)
     if axes and not ndim:
-        op.fail(IndexError, "an axis, so a rank of 1 or more", "rank 0")
+        op.fail(IndexingError, "an axis, so a rank of 1 or more", "rank 0")
     if not all(0 <= a < ndim for a in axes):
-        op.fail(IndexError, f"axes from 0 to {ndim - 1}", axes if len(axes) != 1 else axes[0])
+        op.fail(IndexingError, f"axes from 0 to {ndim - 1}", axes if len(axes) != 1 else axes[0])
     if len(set(axes)) != len(axes):
         op.fail(ValueError, "distinct axes", axes)
 

@@ -22,7 +22,7 @@ from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes, counter
 from umiak.ops.linalg import adjoint, transpose
 from umiak.ops.movement import require
-from umiak.util.errors import OperandError
+from umiak.util.errors import OperandError, ShapeError
 
 FLOATING = (dt.float32, dt.float64)
 COMPLEX = {dt.float32: dt.complex64, dt.float64: dt.complex128}
@@ -972,7 +972,9 @@ class HouseholderProduct(Factor):
         got = f"{tuple(x.shape)} and {tuple(tau.shape)}"
         require(self, n <= m, "no more columns than rows", got)
         if len(tau.shape) != len(x.shape) - 1:
-            self.fail(ValueError, "tau of one dim less than x", got)
+            self.fail(ShapeError, "tau of one dim less than x", got)
+        if not all(dim.eq(a, b) for a, b in zip(x.shape[:-2], tau.shape[:-1], strict=True)):
+            self.fail(ShapeError, "equal batches of x and tau", got)
         require(
             self,
             (tau.shape[-1] == self.count) & (tau.shape[-1] <= n),

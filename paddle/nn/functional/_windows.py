@@ -8,7 +8,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
 
 Ints = tuple[int, ...]
 
@@ -25,7 +25,7 @@ def ints(value: Any, n: int, op_name: str, arg_name: str) -> Ints:
     if type(value) is int:
         return (value,) * n
     if isinstance(value, str) or not (hasattr(value, "__len__") or hasattr(value, "__int__")):
-        raise op_error(TypeError, op_name, f"{arg_name} as one int or {n}", repr(value))
+        raise op_error(OperandError, op_name, f"{arg_name} as one int or {n}", repr(value))
     sizes = value.tolist() if hasattr(value, "tolist") else value
     values = tuple(_int(v, op_name, arg_name) for v in (sizes if hasattr(sizes, "__len__") else (sizes,)))
     values = values * n if len(values) == 1 else values

@@ -12,7 +12,17 @@ from paddle._public import OtherOrder, need_tensor, public
 from paddle.framework.mode import when_evaluated
 from paddle.nn._ops import of_one_dtype, random_apply
 from paddle.nn.functional import unknown_sizes
-from paddle.tensor._args import InternedOps, create_on, fraction, integer, integers, number_in, real_number
+from paddle.tensor._args import (
+    InternedOps,
+    cast,
+    create_on,
+    data_of_run,
+    fraction,
+    integer,
+    integers,
+    number_in,
+    real_number,
+)
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.dtype import DType, convert
@@ -28,6 +38,7 @@ from umiak.util.size import plain_ints
 
 _ALPHA_DROPOUT = InternedOps(F.AlphaDropout)
 _BLEND = InternedOps(F.Blend)
+_COIN = F.Bernoulli()
 _DROPOUT = InternedOps(F.Dropout)
 _LINEAR = F.Linear()
 _PAD = InternedOps(F.Pad)
@@ -116,7 +127,7 @@ def dropout(
 
     Args:
         x: floating tensor of any shape.
-        p: the probability of 0, from 0 to 1.
+        p: the probability of 0, from 0 to 1; a number or a tensor of one element.
         axis: one draw for each place along these axes, from 0 up; along all others, elements are dropped together. None
             draws for each element.
         training: False drops nothing.
@@ -139,11 +150,15 @@ def dropout(
         >>> paddle.nn.functional.dropout(paddle.ones([3]), p=1.0).tolist()
         [0.0, 0.0, 0.0]
     """
+    chance = None
     if type(p) is not float or not 0.0 <= p <= 1.0:
-        p = fraction(p, "dropout", "p")
+        chance = data_of_run(p)
+        p = fraction(p, "dropout", "p") if chance is None else chance
     if mode not in ("upscale_in_train", "downscale_in_infer"):
         raise op_error(ValueError, "dropout", "mode 'upscale_in_train' or 'downscale_in_infer'", repr(mode))
-    if not training:
+    if chance is not None:
+        y = _dropout_of_run(x, chance, axis, training, mode)
+    elif not training:
         if mode == "downscale_in_infer":
             y = F.mul(x, 1.0 - p)
         else:
@@ -154,6 +169,18 @@ def dropout(
         y = random_apply(_DROPOUT[None if axis is None else _dropout_axes(x, axis), mode], x, p)
         when_evaluated(y, dropout, x, p, axis, False, False, mode)
     return assign(x, y) if inplace and y is not x else y
+
+
+def _dropout_of_run(x: Tensor, p: Tensor, axis: Any, training: bool, mode: str) -> Tensor:
+    """Dropout with a probability that only a run of the recorded program knows."""
+    keep = F.sub(1.0, cast(p, need_tensor(x, "dropout").dtype))
+    if not training:
+        return F.mul(x, keep) if mode == "downscale_in_infer" else F.copy(x)
+    axes = range(x.ndim) if axis is None else _dropout_axes(x, axis)
+    places = F.broadcast_to(keep, tuple(n if i in axes else 1 for i, n in enumerate(x.shape)))
+    kept = F.where(F.ne(random_apply(_COIN, places), 0), x, 0)
+    y = kept if mode == "downscale_in_infer" else F.div(kept, F.where(F.eq(keep, 0), 1, keep))
+    return when_evaluated(y, dropout, x, p, axis, False, False, mode)
 
 
 def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn.functional._windows import ints, pads, same_pads, to_first, to_last
+from paddle.tensor._args import integers
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
@@ -211,9 +212,11 @@ def _conv_transpose(
     else:
         if output_padding not in (0, None) and any(ints(output_padding, n, op_name, "output_padding")):
             raise op_error(ValueError, op_name, "output_padding or output_size", "both")
-        sizes = output_size if isinstance(output_size, (list, tuple)) else ()
-        known = not any(type(m) is Sym for m in sizes)
-        wanted = ints(output_size, n, op_name, "output_size") if known else tuple(sizes)
+        if isinstance(output_size, (list, tuple, Tensor)):
+            output_size = integers(output_size, op_name, "output_size")
+            output_size *= n if len(output_size) == 1 else 1
+        known = not (isinstance(output_size, tuple) and any(type(m) is Sym for m in output_size))
+        wanted = ints(output_size, n, op_name, "output_size") if known else output_size
         dims = zip(x.shape[2:], kernel, strides, dilations, lo, hi, strict=True)
         least = [(m - 1) * s + d * (k - 1) + 1 - a - b for m, k, s, d, a, b in dims]
         extra = tuple(w - m for w, m in zip(wanted, least, strict=True))

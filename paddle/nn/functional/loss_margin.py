@@ -11,7 +11,7 @@ from umiak import ops as F
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import to_float
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
 
 _BCE_LOGITS = F.BceWithLogits()
 _MULTI_LABEL = F.MultiLabelMargin()
@@ -154,6 +154,10 @@ def cosine_embedding_loss(
     if not 1 <= input1.ndim <= 2 or input1.shape != input2.shape:
         shapes = f"{list(input1.shape)} and {list(input2.shape)}"
         raise op_error(ValueError, "cosine_embedding_loss", "two inputs [N, M] or [M] of one shape", shapes)
+    if not input1.dtype.is_floating:
+        raise op_error(OperandError, "cosine_embedding_loss", "floating inputs", input1.dtype.name)
+    if need_tensor(label, "cosine_embedding_loss", "label").dtype.is_bool:
+        raise op_error(OperandError, "cosine_embedding_loss", "labels that are numbers", label.dtype.name)
     input1, input2 = of_one_dtype(input1, input2)
     axes, eps = (input1.ndim - 1,), 1e-8
     dot = F.sum(F.mul(input1, input2), axes=axes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import need_tensor, public
-from paddle.tensor._args import apart, integer, real_number
+from paddle.tensor._args import apart, integer, real_number, shape_of
 from umiak import ops as F
 from umiak.core.eager import apply, apply1
 from umiak.core.tensor import Tensor
@@ -203,14 +203,11 @@ def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name:
         [[[[-1.0, 0.0], [1.0, 0.0]]]]
     """
     need_tensor(theta, "affine_grid", "theta")
-    wanted = out_shape.tolist() if isinstance(out_shape, Tensor) else out_shape
-    sizes = [n.item() if isinstance(n, Tensor) else n for n in wanted]
-    if len(sizes) not in (4, 5) or theta.ndim != 3 or sizes[0] != theta.shape[0]:
-        raise ValueError(
-            f"[affine_grid] requires theta [N, n, n+1] and an out_shape [N, C, *sizes] of 4 or 5 sizes, "
-            f"got {list(theta.shape)} and {sizes}"
-        )
-    return F.affine_grid(theta, align_corners=bool(align_corners), sizes=tuple(sizes[2:]))
+    sizes = shape_of(out_shape, "affine_grid")
+    if len(sizes) not in (4, 5) or theta.ndim != 3 or not dim.eq(sizes[0], theta.shape[0]):
+        required = "theta [N, n, n+1] and an out_shape [N, C, *sizes] of 4 or 5 sizes"
+        raise op_error(ValueError, "affine_grid", required, f"{list(theta.shape)} and {list(sizes)}")
+    return F.affine_grid(theta, align_corners=bool(align_corners), sizes=sizes[2:])
 
 
 @public("paddle.nn.functional", aliases={"input": "x"}, usual=False, takes_out=True)

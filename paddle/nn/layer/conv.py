@@ -68,7 +68,7 @@ class _ConvNd(Layer):
             shape, default = [in_channels, out_channels // groups, *self._kernel_size], None
         else:
             shape = [out_channels, in_channels // groups, *self._kernel_size]
-            default = Normal(0.0, math.sqrt(2.0 / (math.prod(self._kernel_size) * in_channels)))
+            default = Normal(0.0, math.sqrt(2.0 / max(1, math.prod(self._kernel_size) * in_channels)))
         self._param_attr, self._bias_attr = weight_attr, bias_attr
         self.weight = self.create_parameter(shape, weight_attr, self._dtype, default_initializer=default, device=device)
         self.bias = self.create_parameter([out_channels], bias_attr, self._dtype, is_bias=True, device=device)

@@ -1,0 +1,98 @@
+"""Arguments that are numbers in eager calls, and data of the run in static programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+from paddle.static import Executor, data
+
+X = np.arange(1, 13, dtype="float32").reshape(3, 4)
+
+
+def run(main, feed, *wanted):
+    return Executor().run(main, feed, list(wanted))
+
+
+@pytest.mark.parametrize("shape", [[], [1], [None]])
+@pytest.mark.parametrize("axis", [None, 0])
+@pytest.mark.parametrize("mode", ["upscale_in_train", "downscale_in_infer"])
+def test_a_probability_of_dropout(shape, axis, mode, programs):
+    main, _ = programs
+    x, p = data("x", [3, 4]), data("p", shape)
+    x.stop_gradient = False
+    y = F.dropout(x, p, axis=axis, mode=mode)
+    (gradient,) = paddle.static.gradients(y, [x])
+    evaluation = main.clone(for_test=True)
+    for value in (0.0, 0.5, 1.0):
+        feed = {"x": X, "p": np.full([1] if shape else [], value, "float32")}
+        found, slopes = run(main, feed, y, gradient)
+        factor = 1.0 if mode == "downscale_in_infer" or value == 1 else 1 / (1 - value)
+        kept = found != 0
+        np.testing.assert_allclose(found, np.where(kept, X * factor, 0), rtol=1e-6)
+        np.testing.assert_allclose(slopes, np.where(kept, factor, 0), rtol=1e-6)
+        assert {0.0: kept.all(), 0.5: True, 1.0: not kept.any()}[value]
+        if axis == 0:
+            assert (kept == kept[:, :1]).all()
+        (evaluated,) = run(evaluation, feed, y)
+        np.testing.assert_allclose(evaluated, X * (1 - value if mode == "downscale_in_infer" else 1), rtol=1e-6)
+
+
+CALLS = {
+    "full": lambda n: paddle.full([2, n], n),
+    "full of a float": lambda n: paddle.full([2], n.astype("float32") / 2),
+    "eye": lambda n: paddle.eye(n, 2),
+    "one_hot": lambda n: F.one_hot(paddle.to_tensor([0, 1]), n),
+    "broadcast_to": lambda n: paddle.broadcast_to(paddle.ones([1]), [2, n]),
+    "bincount": lambda n: paddle.bincount(paddle.to_tensor([1, 1]), minlength=n),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_one_number_in_a_tensor_of_open_size(name, programs):
+    main, _ = programs
+    y = CALLS[name](data("n", [None], "int64"))
+    for n in (3, 5):
+        with paddle.base.dygraph.guard():
+            wanted = CALLS[name](paddle.to_tensor([n])).numpy()
+        (found,) = run(main, {"n": np.array([n])}, y)
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(ValueError, match="requires"):
+        run(main, {"n": np.array([3, 5])}, y)
+
+
+def test_sizes_in_a_tensor(programs):
+    main, _ = programs
+    x, kernel, theta = data("x", [1, 2, 5, 5]), paddle.ones([2, 3, 3, 3]), paddle.ones([1, 2, 3])
+    sizes = data("sizes", [2], "int64")
+    upsampled = F.conv2d_transpose(x, kernel, stride=2, output_size=sizes)
+    one_of_two = F.conv2d_transpose(x, kernel, stride=2, output_size=[12, sizes[1]])
+    grid = F.affine_grid(theta, [1, 1, sizes[0], sizes[1]])
+    parts = paddle.unflatten(paddle.ones([132]), 0, sizes)
+    feed = {"x": np.ones([1, 2, 5, 5], "float32"), "sizes": np.array([12, 11])}
+    shapes = [y.shape for y in run(main, feed, upsampled, one_of_two, grid, parts)]
+    assert shapes == [(1, 3, 12, 11), (1, 3, 12, 11), (1, 12, 11, 2), (12, 11)]
+    with pytest.raises(ValueError, match="requires"):
+        run(main, {**feed, "sizes": np.array([12, 13])}, upsampled)
+
+
+@pytest.mark.parametrize("open_size", [True, False])
+def test_sizes_of_a_divided_dim(open_size, programs):
+    main, _ = programs
+    y = paddle.unflatten(data("x", [None if open_size else 6, 2]), 0, [2, 3])
+    (found,) = run(main, {"x": X.reshape(6, 2)}, y)
+    assert found.shape == (2, 3, 2)
+    with pytest.raises(ValueError, match="requires"):
+        run(main, {"x": X[:, :2]}, y)
+
+
+def test_what_has_to_be_known(programs):
+    axis, sizes = data("axis", [1], "int64"), data("sizes", [None], "int64")
+    x = data("x", [3, 4])
+    for call in (paddle.cumsum, paddle.argmax, lambda x, axis: paddle.concat([x, x], axis)):
+        with pytest.raises(ValueError, match="an axis that is known while the program is recorded"):
+            call(x, axis)
+    with pytest.raises(ValueError, match="a fixed number of integers for shape"):
+        paddle.zeros(sizes)
