@@ -231,7 +231,9 @@ def multiprocess_reader(readers: Sequence[Reader], use_pipe: bool = True, queue_
 
     class Samples(IterableDataset):
         def __iter__(self) -> Iterator[Any]:
-            for sample in readers[get_worker_info().id]():
+            worker = get_worker_info()
+            assert worker is not None  # a loader of these has workers
+            for sample in readers[worker.id]():
                 if sample is None:
                     raise op_error(ValueError, "multiprocess_reader", "samples", "None")
                 yield sample

@@ -121,7 +121,7 @@ class LayerHelper:
             shape: its sizes.
             dtype: None for the default dtype.
             is_bias: filled with zeros by default; otherwise Xavier-uniform.
-            default_initializer: used when ``attr`` has none.
+            default_initializer: used when neither ``attr`` nor ``set_global_initializer`` names one.
 
         Returns:
             The parameter; None for ``attr=False``.

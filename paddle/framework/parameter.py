@@ -259,7 +259,7 @@ def create_parameter(
         name: its name; None: ``create_parameter_0.w_0`` and so on.
         attr: a ``ParamAttr`` or what it may be made of: a name, an initializer, a regularizer; None: the defaults.
         is_bias: filled with zeros by default; otherwise Xavier-uniform.
-        default_initializer: used when ``attr`` has none; None: the defaults.
+        default_initializer: used when neither ``attr`` nor ``set_global_initializer`` names one; None: the defaults.
 
     Returns:
         A ``Parameter``.
@@ -273,12 +273,12 @@ def create_parameter(
         >>> paddle.create_parameter([2, 3], "float32").shape
         paddle.Size([2, 3])
     """
-    from paddle.nn.initializer import Constant, XavierUniform
+    from paddle.nn.initializer.initializers import defaults
 
     attr = ParamAttr._to_attr(attr)
     if attr is False:
         raise op_error(ValueError, "create_parameter", "an attr other than False", "False")
-    initializer = attr.initializer or default_initializer or (Constant(0.0) if is_bias else XavierUniform())
+    initializer = attr.initializer or defaults.instead_of(default_initializer, is_bias)
     name = (
         name
         or attr.name

@@ -215,6 +215,10 @@ def test_global_initializer():
         assert (layer.weight.item(), layer.bias.item()) == (7.0, 3.0)
         assert nn.Linear(1, 1, weight_attr=I.Constant(1.0)).weight.item() == 1.0
         assert nn.BatchNorm1D(1)._mean.item() == 0.0
+        for own in (None, I.Constant(1.0)):  # of a function, behind those that are set for all
+            made = [paddle.create_parameter([1], "float32", is_bias=b, default_initializer=own) for b in (False, True)]
+            assert [p.item() for p in made] == [7.0, 3.0]
+        assert paddle.create_parameter([1], "float32", attr=paddle.ParamAttr(initializer=I.Constant(1.0))).item() == 1
     finally:
         I.set_global_initializer(None)
     assert nn.Linear(1, 1).bias.item() == 0.0

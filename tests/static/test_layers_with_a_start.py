@@ -70,3 +70,25 @@ def test_weight_norm_that_is_removed_leaves_the_parameter():
     layer, found = trained(make, lambda layer: layer(static.data("x", [None, 3])).sum(), {"x": x})
     assert found[0]["weight"].any() and sorted(found[0]) == ["bias", "weight"]
     np.testing.assert_allclose(found[1]["weight"], found[0]["weight"] - 0.25, 1e-5, 1e-6)
+
+
+def test_initializers_that_are_set_for_all_fill_what_functions_make():
+    x = np.ones([2, 3, 4, 4], "float32")
+    nn.initializer.set_global_initializer(nn.initializer.Constant(0.5), nn.initializer.Constant(0.25))
+    paddle.enable_static()
+    try:
+        with static.program_guard(static.Program(), static.Program()), static.scope_guard(static.Scope()):
+            v = static.data("x", [2, 3, 4, 4])
+            fetched = [
+                static.nn.conv2d(v, 5, 3), static.nn.fc(v, 2),
+                static.nn.conv2d(v, 1, 1, param_attr=nn.initializer.Constant(2.0), bias_attr=False),
+                static.nn.batch_norm(v, is_test=True, epsilon=0.0),
+            ]  # fmt: skip
+            executor = static.Executor()
+            executor.run(static.default_startup_program())
+            got = executor.run(feed={"x": x}, fetch_list=fetched)
+    finally:
+        paddle.disable_static()
+        nn.initializer.set_global_initializer(None)
+    for result, value in zip(got, [27 * 0.5 + 0.25, 48 * 0.5 + 0.25, 6.0, 0.5 + 0.25], strict=True):
+        np.testing.assert_allclose(result, np.full_like(result, value), rtol=1e-6)

@@ -503,6 +503,11 @@ class _Defaults:
     def bias(self) -> Initializer | None:
         return self._values.get("initializer.bias")
 
+    def instead_of(self, own: Any, is_bias: bool) -> Any:
+        """The initializer of a parameter whose attributes name none: these defaults come before its layer's own."""
+        common = self.bias if is_bias else self.weight
+        return common or own or (Constant(0.0) if is_bias else XavierUniform())
+
 
 defaults = _Defaults()
 

@@ -16,7 +16,6 @@ from paddle.framework.dtype import get_default_dtype
 from paddle.framework.mode import in_declarative_mode  # noqa: F401  packages import it from here
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
-from paddle.nn.initializer import Constant, XavierUniform
 from paddle.nn.initializer.initializers import defaults as _initializer_defaults
 from paddle.nn.layer import _conversion, _state_dict, _traversal
 from paddle.nn.layer._hooks import HookRemoveHelper, HookTable, call_built, call_with_hooks
@@ -289,10 +288,7 @@ class Layer:
         attr = ParamAttr._to_attr(attr)
         if attr is False:
             return None
-        common = _initializer_defaults.bias if is_bias else _initializer_defaults.weight
-        initializer = (
-            attr.initializer or common or default_initializer or (Constant(0.0) if is_bias else XavierUniform())
-        )
+        initializer = attr.initializer or _initializer_defaults.instead_of(default_initializer, is_bias)
         name = attr.name or unique_name.generate(f"{self._full_name}.{'b' if is_bias else 'w'}")
         return Parameter.create(shape, dtype or self._parameter_dtype(), name, attr, initializer, device)
 

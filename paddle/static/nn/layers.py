@@ -14,6 +14,7 @@ from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, Normal, XavierUniform
+from paddle.nn.initializer.initializers import defaults
 from paddle.static.program import tracer_of
 from paddle.static.weight_norm import WeightNormParamAttr, normed
 from umiak.core import dtype as dt
@@ -37,6 +38,8 @@ class _Parameters:
         if attr is False:
             return None
         name = attr.name or unique_name.generate(f"{self.name}.{end}")
+        if trained:  # others are statistics
+            initializer = defaults.instead_of(initializer, end == "b")
         if isinstance(attr, WeightNormParamAttr):
             return normed(shape, dtype, name, attr, attr.initializer or initializer)
         made = Parameter.create(shape, dtype, name, attr, attr.initializer or initializer)
