@@ -10,6 +10,7 @@ from paddle.tensor._args import (
     InternedOps,
     axis_of,
     create_on,
+    equal_shapes,
     need_tensor,
     op_error,
 )
@@ -18,6 +19,7 @@ from umiak import ops as F
 from umiak.core.context import capture_of
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import le
 
 _TAKE_FIRST = F.Take(0)
 _TAKE_ALONG = InternedOps(F.TakeAlong)
@@ -218,9 +220,10 @@ def broadcast_but(shape: Sequence[int], index: Tensor, axis: int) -> tuple[int, 
 
 def cut_to(x: Tensor, index: Tensor, axis: int, op: str) -> Tensor:
     """x cut to the sizes of index except along ``axis``."""
-    axes = [i for i in range(x.ndim) if i != axis and x.shape[i] != index.shape[i]]
+    sizes = list(zip(x.shape, index.shape, strict=True))
+    axes = [i for i, (m, n) in enumerate(sizes) if i != axis and not equal_shapes((m,), (n,))]
     for i in axes:
-        if index.shape[i] > x.shape[i]:
+        if not le(index.shape[i], x.shape[i]):
             raise op_error(ValueError, op, f"indices of at most {x.shape[i]} along axis {i}", index.shape[i])
     if not axes:
         return x

@@ -25,6 +25,7 @@ from paddle.tensor.overwriting import INDEX_PUT, PUT, SCATTER_ALONG, some_elemen
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import le
 
 _REDUCE = {
     "assign": "set",
@@ -93,7 +94,7 @@ def put_along_axis(
         values = values if equal_shapes(values.shape, indices.shape) else F.broadcast_to(values, tuple(indices.shape))
     elif values.ndim == 0:
         values = F.broadcast_to(values, tuple(indices.shape))
-    elif values.shape != indices.shape:
+    elif not equal_shapes(values.shape, indices.shape):
         values = _cut_all(values, indices, op)
     return _scatter_along(arr, indices, values, k, _REDUCE[reduce], bool(include_self), op)
 
@@ -103,7 +104,7 @@ put_along_axis_ = inplace(put_along_axis, "paddle.tensor Tensor", write=some_ele
 
 def _cut_all(values: Tensor, indices: Tensor, op: str) -> Tensor:
     """The leading part of ``values`` that the indices need."""
-    if values.ndim != indices.ndim or any(v < i for v, i in zip(values.shape, indices.shape, strict=True)):
+    if values.ndim != indices.ndim or not all(map(le, indices.shape, values.shape)):
         raise op_error(ValueError, op, f"values of at least {list(indices.shape)}", values.shape)
     n = values.ndim
     return F.slice(values, tuple(range(n)), (0,) * n, tuple(indices.shape), (1,) * n)

@@ -359,3 +359,11 @@ def test_the_exponential_of_a_number():
     y = paddle.linalg.matrix_exp(x)
     y.backward()
     assert y.shape == [] and float(y) == float(x.grad) == pytest.approx(math.exp(2.0))
+
+
+def test_one_slope_keeps_the_shape_of_a_number():
+    x, slope = T(-2.0, stop_gradient=False), T([0.5], stop_gradient=False)
+    y = F.prelu(x, slope)
+    y.backward()
+    assert (y.shape, x.grad.shape, slope.grad.shape) == ([], [], [1])
+    assert (float(y), float(x.grad), slope.grad.tolist()) == (-1.0, 0.5, [-2.0])

@@ -68,6 +68,11 @@ FAMILIES = {
     "expand": lambda x: paddle.expand(x.sum(), [(x > 0).sum(), 2]),
     "slice": lambda x: x[: lengths(x).min()],
     "topk": lambda x: paddle.topk(x, paddle.minimum(lengths(x).min(), paddle.to_tensor(3)), 1)[0],
+    "take_along_axis": lambda x: paddle.take_along_axis(x, (x[x[:, 0] > 0] > 0).astype("int64"), 1, False),
+    "take_along_axis of all": lambda x: paddle.take_along_axis(x, (x[x[:, 0] < 9] > 0).astype("int64"), 1, False),
+    "put_along_axis": lambda x: paddle.put_along_axis(
+        x, (x[x[:, 0] > 0] > 0).astype("int64"), x * 2, 1, "add", broadcast=False
+    ),
     "segments": lambda x: paddle.geometric.segment_sum(x, paddle.cumsum((x[:, 1] > 0).astype("int64"))),
     "matrix_rank": lambda x: paddle.linalg.matrix_rank(x),
     "multi_dot": lambda x: paddle.linalg.multi_dot([x[0], x.t(), x]),

@@ -348,6 +348,8 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
                 slopes,
             )
         weight = F.reshape(weight, shape=(slopes, *(1,) * (x.ndim - 1 - axis)))
+    elif x.ndim == 0 and weight.ndim == 1:
+        weight = F.reshape(weight, shape=())
     return apply2(_PRELU, x, weight)
 
 
