@@ -33,6 +33,7 @@ from paddle.static.formats.record import (
     Values,
     check_operators,
     has_growing_loops,
+    has_sizes_of_data,
     input_types,
     is_kept,
     output_names,
@@ -63,8 +64,8 @@ class NoModel(FileNotFoundError, ValueError):
 class _Captured(SymbolicStaticFunction):
     """The captured program of a method, called with its inputs by position or by name, arrays among them."""
 
-    # The program as one graph, where loops of it may be no part of others: what they carry grows. None if there are
-    # no such loops, or it cannot be one.
+    # The program as one graph, where parts of it may be in no other: loops that carry what grows, and operators whose
+    # sizes data decide. None if there are none, or it cannot be one.
     one_graph: FullGraphFunction | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -94,7 +95,7 @@ class _Method:
         self.outputs = output_names(module)
         self.captured = _Captured(self.run, self.specs)
         self.captured.__name__ = name
-        if has_growing_loops(module):
+        if has_growing_loops(module) or has_sizes_of_data(module):
             self.captured.one_graph = FullGraphFunction(self.run, self.specs)
             self.captured.one_graph.__name__ = name
 

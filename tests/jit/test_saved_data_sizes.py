@@ -266,3 +266,32 @@ def test_inputs_may_be_written_to(function, tmp_path):
         wanted = function(paddle.to_tensor(image)).numpy()
         np.testing.assert_allclose(loaded(given).numpy(), wanted, rtol=1e-5)
         np.testing.assert_array_equal(given.numpy(), image)  # a run writes to data of its own
+
+
+def sized_operators():
+    flags, boxes = (lambda x: x[:, 0] > 0), (lambda x: paddle.concat([x[:, :2], x[:, :2] + 1.0], axis=1))
+    numbers = lambda x: paddle.arange(x.shape[0])  # noqa: E731
+    return {
+        "nonzero": lambda x: paddle.nonzero(x > 0),
+        "masked_select": lambda x: paddle.masked_select(x, x > 0) * 2,
+        "rows": lambda x: x[flags(x)] + 1.0,
+        "unique": lambda x: paddle.unique(paddle.round(x)),
+        "unique_consecutive": lambda x: paddle.unique_consecutive(paddle.round(x).flatten()),
+        "bincount": lambda x: paddle.bincount(lengths(x)),
+        "segment": lambda x: paddle.geometric.segment_sum(x, paddle.sort(lengths(x))),
+        "repeated": lambda x: paddle.repeat_interleave(x, lengths(x), axis=0),
+        "nms": lambda x: paddle.vision.ops.nms(boxes(x), 0.3),
+        "nms of categories": lambda x: paddle.vision.ops.nms(boxes(x), 0.3, x[:, 3], numbers(x) % 2, [0, 1]),
+    }
+
+
+@pytest.mark.parametrize("name", sized_operators())
+def test_loaded_as_one_graph(name, tmp_path):
+    """Operators whose sizes data decide leave no rest of the program to calls one by one."""
+    prefix, function = str(tmp_path / "m"), sized_operators()[name]
+    paddle.jit.save(paddle.jit.to_static(function), prefix, [InputSpec([None, 5], "float32", "x")])
+    layer = paddle.jit.load(prefix)
+    for image in IMAGES:
+        x = paddle.to_tensor(image)
+        np.testing.assert_allclose(layer(x).numpy(), function(x).numpy(), rtol=1e-6)
+    assert layer.forward.one_graph._captures() and not super(type(layer.forward), layer.forward)._captures()

@@ -390,6 +390,25 @@ def has_growing_loops(module: Module) -> bool:
     return any(inner.name == CONCAT for o in loops for region in o.regions for inner in region.walk())
 
 
+# Operators whose results have as many elements as data say; and one whose operand has the sizes.
+_OF_DATA = frozenset({
+    "masked_select", "multiclass_nms3", "nms", "nonzero", "repeat_interleave_with_tensor_index", "segment_pool",
+    "unique", "unique_consecutive",
+})  # fmt: skip
+_OF_SIZES, _SHAPE = "pd_op.full_with_tensor", "pd_op.shape64"
+
+
+def has_sizes_of_data(module: Module) -> bool:
+    """Return whether data decide how many elements there are."""
+    data: set[int] = set()  # values that are computed of inputs or parameters, not of their sizes alone
+    for o in module.block.walk():
+        if o.name.removeprefix("pd_op.") in _OF_DATA or (o.name == _OF_SIZES and o.operands[1] in data):
+            return True
+        if o.name in (DATA, PARAMETER) or (o.name != _SHAPE and not data.isdisjoint(reads(o))):
+            data.update(r.number for r in o.results)
+    return False
+
+
 def input_types(module: Module) -> dict[str, TensorType]:
     """Names and types of what a run of the module is fed, in order."""
     found: dict[str, TensorType] = {}
