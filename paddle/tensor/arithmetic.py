@@ -7,9 +7,21 @@ import operator
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import cast, need_tensor, number, op_error, operate, real_number, same_dtype, tensor
+from paddle.tensor._args import (
+    cast,
+    data_of_run,
+    need_tensor,
+    number,
+    op_error,
+    operate,
+    reads_numbers,
+    real_number,
+    same_dtype,
+    tensor,
+)
 from paddle.tensor.overwriting import some_elements, updated
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import Sym, to_float, to_int
 
@@ -56,7 +68,10 @@ def scale(
         [3.0, 0.0]
     """
     need_tensor(x, "scale")
-    if x.dtype.is_bool:
+    tensors = isinstance(scale, Tensor) or isinstance(bias, Tensor)
+    if tensors and (data_of_run(scale) is not None or data_of_run(bias) is not None):
+        out = _scaled_in_run(x, scale, bias, bias_after_scale)
+    elif x.dtype.is_bool:
         passes, sets = real_number(scale, "scale", "scale") != 0, real_number(bias, "scale", "bias") != 0
         out = x & passes | sets if bias_after_scale else (x | sets) & passes
     elif x.dtype.is_complex:
@@ -76,12 +91,28 @@ def scale(
     return _ACTS[act](out)
 
 
+def _scaled_in_run(x: Tensor, scale: Any, bias: Any, bias_after_scale: bool) -> Tensor:
+    """The same by numbers that only a run of the recorded program knows; they get no gradient either."""
+    factor, shift = (tensor(number(v) if (found := data_of_run(v)) is None else found) for v in (scale, bias))
+    if x.dtype.is_bool:
+        passes, sets = F.ne(factor, 0), F.ne(shift, 0)
+        return x & passes | sets if bias_after_scale else (x | sets) & passes
+    # Products of narrow floating numbers are of the number itself, not of what their dtype makes of it.
+    wide = dt.float32 if x.dtype.is_floating and x.dtype is not dt.float64 else x.dtype
+    y, factor, shift = cast(x, wide), cast(factor, wide), cast(shift, wide)
+    return cast(y * factor + shift if bias_after_scale else (y + shift) * factor, x.dtype)
+
+
 _SCALE_OP = F.Scale(True)
+
+
+def _is_of_run(factor: Any, options: dict[str, Any]) -> bool:
+    return (isinstance(factor, Tensor) and reads_numbers()) or isinstance(options.get("bias"), Tensor)
 
 
 def _scaled(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """Float numbers in one pass over the memory of ``x``."""
-    if len(args) != 1 or kwargs.keys() - {"bias"} or not x.dtype.is_floating:
+    if len(args) != 1 or kwargs.keys() - {"bias"} or not x.dtype.is_floating or _is_of_run(args[0], kwargs):
         return scale(x, *args, **kwargs)
     factor, shift = real_number(args[0], "scale", "scale"), real_number(kwargs.get("bias", 0.0), "scale", "bias")
     return updated(x, _SCALE_OP, (x,), (factor, shift))

@@ -96,3 +96,54 @@ def test_what_has_to_be_known(programs):
             call(x, axis)
     with pytest.raises(ValueError, match="a fixed number of integers for shape"):
         paddle.zeros(sizes)
+
+
+SCALED = {
+    "float32": np.array([1.5, -2.0, 0.0], "float32"),
+    "float16": np.array([1.5, -2.0, 0.3], "float16"),
+    "complex64": np.array([1.5, 2j, 1 - 1j], "complex64"),
+    "int32": np.array([3, -2, 0], "int32"),
+    "bool": np.array([True, False, True]),
+}
+
+
+@pytest.mark.parametrize("last", [True, False])
+@pytest.mark.parametrize("dtype", SCALED)
+def test_scaling(dtype, last, programs):
+    main, _ = programs
+    x, factor, shift = data("x", [3], dtype), data("factor", [1]), data("shift", [])
+    ways = [
+        lambda x, a, b: paddle.scale(x, a, bias_after_scale=last),
+        lambda x, a, b: paddle.scale(x, 1.5, b, bias_after_scale=last),
+        lambda x, a, b: x.scale(a, b, last),
+        lambda x, a, b: (x + x).scale_(a, b, last),
+    ]
+    results = [way(x, factor, shift) for way in ways]
+    for a, b in ((0.1, 0.7), (2.7, 0.0), (0.0, -1.2)):
+        feed = {"x": SCALED[dtype], "factor": np.array([a], "float32"), "shift": np.array(b, "float32")}
+        with paddle.base.dygraph.guard():
+            numbers = float(np.float32(a)), float(np.float32(b))
+            wanted = [way(paddle.to_tensor(SCALED[dtype]), *numbers).numpy() for way in ways]
+        for y, z in zip(run(main, feed, *results), wanted, strict=True):
+            assert y.dtype == z.dtype
+            np.testing.assert_allclose(y, z, rtol=1e-6 if dtype != "float16" else 2e-3)
+
+
+def test_scaling_has_the_gradient_of_x(programs):
+    main, _ = programs
+    x, factor = data("x", [3, 4]), data("factor", [])
+    x.stop_gradient = factor.stop_gradient = False
+    slope, none = paddle.static.gradients(paddle.scale(x, factor, 1.0), [x, factor])
+    assert none is None
+    (found,) = run(main, {"x": X, "factor": np.array(2.5, "float32")}, slope)
+    np.testing.assert_array_equal(found, np.full_like(X, 2.5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool"])
+def test_what_is_filled_with(dtype, programs):
+    main, _ = programs
+    y = paddle.tensor.fill_constant([2, 2], dtype, data("v", [1]))
+    for v in (3.0, 0.0):
+        np.testing.assert_array_equal(
+            run(main, {"v": np.array([v], "float32")}, y)[0], np.full([2, 2], v).astype(dtype)
+        )
