@@ -31,7 +31,7 @@ _UNCHANGING = (type(None), bool, int, float, complex, str, bytes, np.generic, DT
 
 
 class _Other(Exception):
-    """What is to be saved holds an object that is not copied part by part."""
+    """An object that is not copied part by part is to be saved."""
 
 
 def _copied(x: Any, done: dict[int, Any]) -> Any:
@@ -65,7 +65,7 @@ def _copied(x: Any, done: dict[int, Any]) -> Any:
 
 
 def _task(obj: Any, path: Any, protocol: int, configs: dict[str, Any]) -> Callable[[], Any]:
-    """What the thread does. Objects that cannot be copied part by part are pickled at once, those in them with them."""
+    """The work of the thread. Objects that cannot be copied part by part are pickled at once, with all else."""
     try:
         copied = _copied(obj, {})
         return lambda: save(copied, path, protocol, **configs)

@@ -129,7 +129,7 @@ def _set(place: str, value: str) -> str:
 
 def _statement(r: random.Random, text: str, read: str, number: int) -> str:
     """A statement that reads a place, by a name or where it stands; of some the errors are caught."""
-    compound = text.startswith(("for ", "match ", "a, b"))
+    compound = text.startswith(("for ", "match ", "a, b")) or "f'" in text  # quotes cannot be nested there
     name = f"k{number}" if compound or r.random() < 0.5 else read
     text = re.sub(r"\bk\b", name, text)
     lines = ([] if name == read else [f"{name} = {read}"]) + (
