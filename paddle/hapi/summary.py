@@ -11,7 +11,7 @@ from paddle._public import public
 from paddle.framework.grad_mode import no_grad
 from paddle.framework.mode import in_dynamic_mode
 from paddle.hapi._tables import all_layers, centred, counted, inputs_like, parameter_counts, shapes_of, tensors_of
-from paddle.nn.layer.container import LayerList, Sequential
+from paddle.nn.layer.container import Sequential
 from paddle.nn.layer.layers import Layer
 from paddle.static.program import Program, default_main_program, program_guard
 from umiak.util.errors import op_error
@@ -84,6 +84,7 @@ def _summary(net: Layer, input_size: Any, dtypes: Any, input: Any) -> dict[str, 
     shown = [layers[key] for key in rows]
     rest = [x for x in layers.values() if id(x) not in rows and x._parameters]  # with parameters that no call uses
     names = counted([*shown, *rest])
+    rest = [x for x in rest if names[id(x)][1]]  # those of the cells of an LSTM are the LSTM's
     lines = [list(HEAD)]
     for layer in [*shown, *rest]:
         name, own = names[id(layer)]
@@ -112,7 +113,9 @@ def _run(net: Layer, given: list[Any], rows: dict[int, tuple[Any, Any]]) -> int:
         passed += sum(map(_bytes, tensors_of(outputs)))
 
     for layer in all_layers(net):
-        if isinstance(layer, (Sequential, LayerList)) or (layer is net and layer._sub_layers and not layer._parameters):
+        # Layers of recurrent networks are lists of cells, and computed as a whole.
+        is_container = type(layer).forward in (Layer.forward, Sequential.forward)
+        if is_container or (layer is net and layer._sub_layers and not layer._parameters):
             continue
         handles.append(layer.register_forward_post_hook(note))
     training = [(x, x.training) for x in all_layers(net)]

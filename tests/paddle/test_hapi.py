@@ -231,3 +231,18 @@ def test_summary_of_inputs_in_lists():
     assert paddle.summary(nn.Linear(3, 4), 3)["total_params"] == 16
     with pytest.raises(TypeError, match=r"requires sizes that are integers, -1 or None, got \(1, 1, '2'\)"):
         paddle.summary(nn.GRU(2, 3), (1, 1, "2"))
+
+
+@pytest.mark.parametrize("kind", [nn.SimpleRNN, nn.GRU, nn.LSTM])
+@pytest.mark.parametrize("direction", ["forward", "bidirect"])
+def test_summary_of_recurrent_layers_has_their_sizes_and_no_cells(kind, direction, capsys):
+    net = kind(3, 4, 2, direction=direction)
+    ways = 2 if direction == "bidirect" else 1
+    state = [2 * ways, 2, 4]
+    result = [[2, 5, 4 * ways], [state, state] if kind is nn.LSTM else state]
+    count = f"{sum(p.size for p in net.parameters()):,}"
+    for outer, rows in ((net, 1), (nn.Sequential(nn.Linear(3, 3), net), 2)):
+        paddle.summary(outer, (2, 5, 3))
+        table = capsys.readouterr().out.split("===\n")[1].splitlines()[:-1]
+        assert len(table) == rows
+        assert table[-1].split() == f"{kind.__name__}-1 [[2, 5, 3]] {result} {count}".split()

@@ -631,3 +631,25 @@ def test_sizes_in_which_batches_differed_are_open(tmp_path):
     model.predict_batch([np.ones((2, 4), "float32")])  # of another rank: there is no such program
     with pytest.raises(RuntimeError, match="got batches whose inputs differ in number, rank or dtype"):
         model.save(str(tmp_path / "b"), training=False)
+
+
+def test_steps_are_by_the_rate_that_a_plateau_reduced():
+    layer = nn.Linear(1, 1, weight_attr=nn.initializer.Constant(0.0), bias_attr=False)
+    optimizer = paddle.optimizer.SGD(1.0, parameters=layer.parameters())
+    model = paddle.Model(layer)
+    model.prepare(optimizer, lambda y, target: y.mean() + 0.0 * target.mean())
+    data = [(np.ones(1, "float32"), np.ones(1, "float32"))]
+    less = paddle.callbacks.ReduceLROnPlateau("loss", factor=0.5, patience=1, min_delta=1e3, verbose=0)
+    moves, rates, before = [], [], 0.0
+
+    class Moves(paddle.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            rates.append(optimizer.get_lr())
+
+        def on_epoch_end(self, epoch, logs=None):
+            nonlocal before
+            moves.append(before - layer.weight.item())
+            before = layer.weight.item()
+
+    model.fit(data, data, epochs=5, verbose=0, callbacks=[Moves(), less])
+    assert moves == rates and rates[-1] < 1.0
