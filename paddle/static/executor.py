@@ -70,9 +70,11 @@ class Executor:
 
     def __init__(self, place: Any = None) -> None:
         self.place = current_place() if place is None else place_of(place, "Executor")
+        self._closed = False
 
     def close(self) -> None:
-        """Do nothing: what a program has compiled goes with the program."""
+        """Let it run nothing more. What a program has compiled goes with the program."""
+        self._closed = True
 
     def run(
         self,
@@ -107,9 +109,12 @@ class Executor:
         Raises:
             KeyError: an input that the program needs is not fed.
             ValueError: an input of another shape or dtype, a variable of another program, an unknown name.
-            RuntimeError: a parameter has no value in the scope: the startup program has not run there.
+            RuntimeError: a parameter has no value in the scope: the startup program has not run there; or the executor
+                was closed.
             TypeError: something that is no program, or arguments of other kinds.
         """
+        if self._closed:
+            raise op_error(RuntimeError, "Executor.run", "an executor that is open", "one after close()")
         program = default_main_program() if program is None else program
         if isinstance(program, CompiledProgram):
             program = program._program

@@ -144,6 +144,9 @@ def test_shifts_and_complements_are_those_of_numbers() -> None:
         assert dim.evaluate((n / 2).is_integer(), env) == (value / 2).is_integer()
     with pytest.raises(ValueError, match="negative shift count"):
         n << -1
+    for shift in (lambda: 1 << n, lambda: 8 >> n, lambda: n << n):
+        with pytest.raises(TypeError, match=r"a shift of \S+ requires a count that is a number, got n, which depends"):
+            shift()
 
 
 def test_equal_sizes_are_one_object() -> None:

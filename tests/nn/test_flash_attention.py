@@ -385,6 +385,13 @@ def test_listed_positions_of_a_saved_model(masked, tmp_path):
             loaded(*(paddle.to_tensor(wrong) if i == at else t for i, t in enumerate(given)))
 
 
+def test_reduced_scores_are_wide_under_auto_cast():
+    x = draw(np.random.default_rng(0), 2, 3, 2, 8).detach()
+    _, lse = F.flashmask_attention(x, x, x, return_softmax_lse=True)
+    with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
+        assert FLASH.calc_reduced_attention_scores(x, x, lse).dtype == paddle.float32
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64"])
 @pytest.mark.parametrize("sizes", [(130, 200, 4, 2), (3, 2, 1, 1)])
 def test_reduced_scores(sizes, dtype):

@@ -582,3 +582,13 @@ def test_paddle_grad_of_some_of_the_data(wanted, create_graph):
         paddle.disable_static()
     for a, b in zip(results, eager, strict=True):
         np.testing.assert_allclose(a, b.numpy(), rtol=1e-12)
+
+
+def test_a_closed_executor_runs_nothing(programs):
+    x = data("x", [2])
+    executor = Executor()
+    assert executor.run(feed={"x": X2[0, :2]}, fetch_list=[x + 1])[0].shape == (2,)
+    executor.close()
+    executor.close()
+    with pytest.raises(RuntimeError, match=r"\[Executor.run\] requires an executor that is open"):
+        executor.run(feed={"x": X2[0, :2]}, fetch_list=[x + 1])

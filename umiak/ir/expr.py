@@ -196,6 +196,8 @@ class Sym:
     def __rxor__(self, o: Any) -> Any: return bitwise("^", o, self)
     def __lshift__(self, o: Any) -> Any: return shifted(self, o, mul)
     def __rshift__(self, o: Any) -> Any: return shifted(self, o, floordiv)
+    def __rlshift__(self, o: Any) -> Any: return refuse_count(o, self)
+    def __rrshift__(self, o: Any) -> Any: return refuse_count(o, self)
     def __invert__(self) -> Any: return negate(self) if self.kind == "bool" else sub(-1, self)
     def is_integer(self) -> Any: return True if self.kind != "float" else compare_eq(self, to_float(floor(self)))
     # fmt: on
@@ -315,10 +317,18 @@ def shifted(x: Sym, count: Any, by: Callable[[Any, Any], Any]) -> Any:
     if not is_number(count) or kind_of(count) == "float" or x.kind == "float":
         return NotImplemented
     if type(count) is Sym:
-        raise TypeError(f"a shift of {x} requires a count that is a number, got {count}, which depends on sizes")
+        return refuse_count(x, count)
     if count < 0:
         raise ValueError("negative shift count")
     return by(_plain(x), 1 << int(count))
+
+
+def refuse_count(x: Any, count: Sym) -> Any:
+    if not is_number(x) or kind_of(x) == "float" or count.kind == "float":
+        return NotImplemented
+    raise TypeError(
+        f"a shift of {x} requires a count that is a number, got {count}, which depends on sizes. Multiply by 2 ** count"
+    )
 
 
 def kind_of(x: Any) -> str:

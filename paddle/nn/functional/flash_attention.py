@@ -506,7 +506,7 @@ def calc_reduced_attention_scores(query: Tensor, key: Tensor, softmax_lse: Tenso
     out, ones = (create_on(query.place, F.full, x, dtype=wide, shape=(batch, queries, heads, 1)) for x in (0.0, 1.0))
     with no_grad_guard():
         sums = F.attention_grad(q, k, v, out, lse, ones, None, causal=False, scale=1.0 / math.sqrt(size or 1))[2]
-    return F.permute(sums, perm=(0, 2, 3, 1))
+    return F.permute(F.cast(sums, dtype=wide), perm=(0, 2, 3, 1))  # auto_cast has narrowed them
 
 
 flash_attn_varlen_func = also(
