@@ -319,7 +319,8 @@ def into(out: Any, value: Any) -> Any:
 
 def rebind(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
-    if x.dtype is value.dtype and x.shape == value.shape:
+    dense = type(x) is type(value) is Tensor
+    if x.dtype is value.dtype and (x.shape == value.shape if dense else _sizes_are_equal(x, value)):
         return assign(x, value)
     context = current()
     if context.grad_enabled or x.stop_gradient or x.is_leaf:
@@ -329,6 +330,13 @@ def rebind(x: Tensor, value: Tensor) -> Tensor:
         return rebind_tensor(x, _continued(x, value))
     finally:
         context.grad_enabled = False
+
+
+def _sizes_are_equal(x: Tensor, y: Tensor) -> bool:
+    """Of open sizes in programs: whether they are known to be, as a program is for both."""
+    sizes = list(zip(x.shape, y.shape, strict=False))
+    is_open = any(isinstance(n, dim.Sym) and not n.hinted for pair in sizes for n in pair)
+    return x.shape == y.shape if not is_open else x.ndim == y.ndim and all(dim.same(m, n) for m, n in sizes)
 
 
 def _continued(x: Tensor, value: Tensor) -> Tensor:

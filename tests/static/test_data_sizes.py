@@ -76,6 +76,8 @@ FAMILIES = {
     "segments": lambda x: paddle.geometric.segment_sum(x, paddle.cumsum((x[:, 1] > 0).astype("int64"))),
     "matrix_rank": lambda x: paddle.linalg.matrix_rank(x),
     "multi_dot": lambda x: paddle.linalg.multi_dot([x[0], x.t(), x]),
+    "out": lambda x: paddle.matmul(x[x[:, 0] > 0], x[0], out=paddle.zeros([2])),
+    "out of several": lambda x: paddle.median(x, dim=1, out=(paddle.zeros([2]), paddle.zeros([2], "int64"))),
     "write at a mask": written,
     "cond": lambda x: cond(x.sum() > 0, lambda: (x[x > 0] ** 2).sum(), lambda: x.sum()),
     "cond, ways of other sizes": lambda x: cond(x.sum() > 0, lambda: x[x > 0] * 3, lambda: (x * x)[0]),
