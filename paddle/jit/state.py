@@ -18,13 +18,15 @@ import numpy as np
 
 from paddle.nn.layer._registry import CHANGES, changes
 from paddle.nn.layer.layers import Layer
+from umiak.core.dtype import DType
 from umiak.core.entries import Snapshot, Watch
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.size import Size
 
 # Packages whose functions depend on their arguments, or whose state is a key of its own.
 _OWN = ("paddle", "umiak", "numpy", "scipy")
-_SIMPLE = (int, float, complex, str, bytes, type(None), enum.Enum, np.generic)
+_SIMPLE = (int, float, complex, str, bytes, type(None), enum.Enum, np.generic, DType, Place)
 
 
 def is_simple(x: Any) -> bool:

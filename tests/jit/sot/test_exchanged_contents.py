@@ -142,6 +142,12 @@ CASES = {
         lambda: x.subtract,
         lambda: 1,
     ),
+    "specs": (
+        lambda k, x: x + k.shape[0] + len(k.dtype.name),
+        lambda: paddle.static.InputSpec([3], "float64"),
+        lambda: paddle.static.InputSpec([3], "int8"),
+        lambda: paddle.static.InputSpec([5], "int8"),
+    ),
     "unlike objects": (lambda k, x: x + (k == ONE), lambda: types.SimpleNamespace(n=1), lambda: Key(1), lambda: Key(3)),
     "errors": (lambda k, x: x + k.args[0] + len(str(k)), lambda: ValueError(1), lambda: ValueError(333)),
     "caught errors": (message, lambda: "a", lambda: "aaaaa"),
@@ -203,6 +209,7 @@ def test_each_has_its_own_result(name, full_graph):
 MADE = {
     "item getters": (lambda k, x: k([x]) * 2, lambda: operator.itemgetter(0)),
     "transforms": (lambda k, x: x + k.size, lambda: paddle.vision.transforms.Resize(3)),
+    "specs": (lambda k, x: x + k.shape[0] + len(k.dtype.name), lambda: paddle.static.InputSpec([3], "float64")),
     "attributes of parameters": (lambda k, x: x * 2 if k is not None else x, paddle.ParamAttr),
     "initializers": (lambda k, x: x * 2 if k else x, lambda: paddle.nn.initializer.Constant(1.0)),
     "equal keys": (lambda k, x: x + {ONE: 4}[k], lambda: Key(1)),
