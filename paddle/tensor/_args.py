@@ -322,6 +322,15 @@ def number_in(x: Tensor) -> Any:
     return int(x.item()) if known is None else known
 
 
+def number_unless_negative(x: Tensor, least: Tensor) -> Any:
+    """Return the integer in a tensor without dims, or a negative one where ``least`` is negative. A program that uses
+    the number tests it: of one that nothing needs it would test nothing."""
+    if reads_numbers():
+        return integer(F.where(F.lt(least, 0), -1, x), "number", "x")
+    negative = int(least.item())
+    return negative if negative < 0 else int(x.item())
+
+
 def number_when_run(x: Tensor) -> Any:
     """Return the integer in a tensor of one element; in a program a symbol of what it will hold, also where a read of
     data otherwise ends a graph: nobody may ask what it is while the program is recorded."""

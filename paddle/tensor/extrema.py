@@ -91,6 +91,8 @@ def _clip(x: Tensor, min: Any, max: Any) -> Tensor:
             ]
     for i, b in enumerate(bounds):
         if isinstance(b, Tensor):
+            if x.dtype.is_integer and b.dtype.is_floating and type(b._count) is int and b._count == 1:
+                x = F.cast(x, dtype=dt.float32)
             x, bounds[i] = same_dtype("maximum", x, b)
     return F.clip(x, bounds[0], bounds[1])
 
@@ -99,10 +101,13 @@ def _bound(b: Any, x: Tensor) -> Any:
     """A bound as a number where it is one."""
     if not isinstance(b, Tensor):
         return number(b)
-    if b.size != 1 or not b.stop_gradient:
+    if type(b._count) is not int or b._count != 1:
         return b
-    if x.dtype.is_floating and current().trace:  # its value is not known; it counts for x's dtype as a number does
-        return F.cast(F.reshape(b, ()), dtype=x.dtype)
+    fractions = x.dtype.is_integer and b.dtype.is_floating
+    if not b.stop_gradient:
+        return F.cast(b, dtype=dt.float32) if fractions else b
+    if current().trace and (x.dtype.is_floating or fractions):  # not known; it counts for x's dtype as a number does
+        return F.cast(F.reshape(b, ()), dtype=dt.float32 if fractions else x.dtype)
     return b.item()
 
 

@@ -470,7 +470,8 @@ def isclose(
     y = tensor(y, x)
     if not (x.dtype.is_floating or x.dtype.is_complex):
         return _close_integers(x, y, float(rtol), float(atol))
-    return F.isclose(x, y, bool(equal_nan), to_float(rtol), to_float(atol))
+    rtol, atol = (float(v) if isinstance(v, str) else to_float(v) for v in (rtol, atol))
+    return F.isclose(x, y, bool(equal_nan), rtol, atol)
 
 
 def _close_integers(x: Tensor, y: Tensor, rtol: float, atol: float) -> Tensor:

@@ -11,6 +11,7 @@ from paddle.tensor._args import (
     apart,
     cast,
     dtype_of,
+    equal_shapes,
     floats,
     need_tensor,
     op_error,
@@ -464,14 +465,14 @@ def reduce_as(x: Tensor, target: Tensor, name: str | None = None) -> Tensor:
     """Sum over the axes along which ``target`` is broadcast: the gradient of a broadcast.
 
     Args:
-        x: integer, floating or complex tensor of any shape.
+        x: tensor of any shape.
         target: tensor of any dtype, of which only the shape is used; it must broadcast to x's shape.
 
     Returns:
-        Tensor of the target's shape and x's dtype.
+        Tensor of the target's shape and x's dtype; sums of bools and of int32 are int64.
 
     Raises:
-        TypeError: x or the target is no tensor, or x is bool.
+        TypeError: x or the target is no tensor.
         ValueError: the target's shape does not broadcast to x's.
 
     Example:
@@ -479,7 +480,10 @@ def reduce_as(x: Tensor, target: Tensor, name: str | None = None) -> Tensor:
         >>> paddle.reduce_as(paddle.to_tensor([[1, 2], [3, 4]]), paddle.zeros([2])).tolist()
         [4, 6]
     """
-    return apart(F.sum_to(need_tensor(x, "reduce_as"), tuple(need_tensor(target, "reduce_as", "target").shape)), x)
+    sizes = tuple(need_tensor(target, "reduce_as", "target").shape)
+    if equal_shapes(need_tensor(x, "reduce_as").shape, sizes):
+        return apart(x, x)
+    return apart(F.sum_to(cast(x, dt.int64) if x.dtype in (dt.bool, dt.int32) else x, sizes), x)
 
 
 @public
@@ -511,7 +515,8 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     inputs = list(inputs)
     if not inputs:
         raise op_error(ValueError, "add_n", "at least one tensor", "none")
-    inputs = [x for x in inputs if not (isinstance(x, Tensor) and type(x._count) is int and not x._count)] or inputs[:1]
+    full = [x for x in inputs if not (isinstance(x, Tensor) and type(x._count) is int and not x._count)]
+    inputs = full or [x for x in inputs if x.shape == inputs[0].shape]
     out = need_tensor(inputs[0], "add_n", "inputs")
     for x in inputs[1:]:
         sizes = need_tensor(x, "add_n", "inputs").shape

@@ -19,6 +19,7 @@ from paddle.tensor._args import (
     integer,
     need_tensor,
     number,
+    number_unless_negative,
     op_error,
     reduced_axes,
     same_dtype,
@@ -407,9 +408,10 @@ def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name:
     count: Any = least
     if x._count:
         axes = tuple(range(x.ndim))
-        if F.min(x, axes).item() < 0:
+        top = number_unless_negative(F.max(x, axes), F.min(x, axes))
+        if not dim.le(0, top):
             raise op_error(ValueError, "bincount", "integers of 0 or more", "a negative one")
-        count = dim.maximum(least, F.max(x, axes).item() + 1)
+        count = dim.maximum(least, top + 1)
     if weights is not None and need_tensor(weights, "bincount", "weights").dtype.is_integer:
         weights = F.cast(weights, dtype=dt.float64)
     return F.bincount_sized(x, weights, count)

@@ -255,5 +255,18 @@ def test_no_sizes_to_expand_to():
         assert y.shape == [2, 3]
 
 
+def test_sums_of_nothing_have_gradients():
+    x, y = (paddle.zeros([0, 3]) for _ in "xy")
+    x.stop_gradient = y.stop_gradient = False
+    paddle.add_n([x, y]).sum().backward()
+    assert x.grad.shape == y.grad.shape == [0, 3]
+
+
+def test_tolerances_as_texts():
+    x = paddle.to_tensor([1.0, 2.0])
+    assert bool(paddle.allclose(x, x * 1.01, rtol="0.1", atol="0"))
+    assert paddle.isclose(x, x * 1.01, "1e-3").tolist() == [False, False]
+
+
 def test_convolutions_without_channels():
     assert paddle.nn.Conv2D(0, 3, 3).weight.shape == [3, 0, 3, 3]

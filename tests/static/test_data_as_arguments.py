@@ -147,3 +147,96 @@ def test_what_is_filled_with(dtype, programs):
         np.testing.assert_array_equal(
             run(main, {"v": np.array([v], "float32")}, y)[0], np.full([2, 2], v).astype(dtype)
         )
+
+
+BOUNDS = {
+    "both": lambda x, low: paddle.clip(x, low, 3.0),
+    "the upper one": lambda x, low: paddle.clip(x, max=low),
+    "of integers": lambda x, low: paddle.clip(x.astype("int64"), low, 3),
+}
+
+
+# Of several floating bounds integers are refused.
+@pytest.mark.parametrize(
+    ("name", "shape"), [(name, s) for name in BOUNDS for s in ([], [1], [None]) if name != "of integers" or s != [None]]
+)
+def test_bounds_of_clip(name, shape, programs):
+    main, _ = programs
+    y = BOUNDS[name](data("x", [3, 4]), data("low", shape))
+    for value in (1.5, 2.5):
+        with paddle.base.dygraph.guard():
+            wanted = BOUNDS[name](paddle.to_tensor(X), value).numpy()
+        (found,) = run(main, {"x": X, "low": np.full([1] if shape else [], value, "float32")}, y)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_an_integer_below_a_bound_that_wants_a_gradient():
+    low = paddle.to_tensor([1.5], stop_gradient=False)
+    y = paddle.clip(paddle.to_tensor([1, 2, 3]), low, 2.5)
+    assert y.dtype is paddle.float32 and y.tolist() == [1.5, 2.0, 2.5]
+    y.sum().backward()
+    assert low.grad.tolist() == [1.0]
+
+
+RESIZED = {
+    "sizes": lambda x, n: F.interpolate(x, size=n, mode="bilinear"),
+    "one of two": lambda x, n: F.interpolate(x, size=[n[0], 8]),
+    "of their mean": lambda x, n: F.interpolate(x, size=n, mode="area"),
+    "scales": lambda x, n: F.interpolate(x, scale_factor=n.astype("float32") / 2, mode="bicubic"),
+    "one scale": lambda x, n: F.interpolate(x, scale_factor=n[0].astype("float32") * 0.75),
+}
+
+
+@pytest.mark.parametrize("name", RESIZED)
+@pytest.mark.parametrize("height", [3, None])
+def test_sizes_of_images(name, height, programs):
+    main, _ = programs
+    image = X.reshape(1, 1, 3, 4)
+    x = data("x", [1, 1, height, 4])
+    x.stop_gradient = False
+    y = RESIZED[name](x, data("n", [2], "int64"))
+    (gradient,) = paddle.static.gradients((y * y).sum(), [x])
+    for sizes in ([6, 5], [2, 4]):
+        with paddle.base.dygraph.guard():
+            eager = paddle.to_tensor(image, stop_gradient=False)
+            wanted = RESIZED[name](eager, paddle.to_tensor(sizes))
+            (slopes,) = paddle.grad((wanted * wanted).sum(), [eager])
+            wanted, slopes = wanted.numpy(), slopes.numpy()
+        found = run(main, {"x": image, "n": np.array(sizes)}, y, gradient)
+        np.testing.assert_allclose(found[0], wanted, rtol=1e-5, atol=1e-6)
+        np.testing.assert_allclose(found[1], slopes, rtol=1e-5, atol=1e-5)
+
+
+def test_labels_in_a_column_of_open_size(programs):
+    main, _ = programs
+    y = F.cross_entropy(data("x", [None, 4]), data("label", [None, None], "int64"))
+    label = np.array([[0], [3], [1]])
+    with paddle.base.dygraph.guard():
+        wanted = float(F.cross_entropy(paddle.to_tensor(X), paddle.to_tensor(label)))
+    assert run(main, {"x": X, "label": label}, y)[0] == pytest.approx(wanted)
+    with pytest.raises(ValueError, match="requires"):
+        run(main, {"x": X, "label": np.array([[0, 1], [3, 1], [1, 1]])}, y)
+
+
+def test_a_mask_of_open_size(programs):
+    main, _ = programs
+    y = paddle.incubate.softmax_mask_fuse(data("x", [1, 2, None, None]), data("mask", [None, 1, None, None]))
+    scores, mask = np.zeros([1, 2, 2, 2], "float32"), np.array([[[[0, -1e4], [0, 0]]]], "float32")
+    np.testing.assert_allclose(run(main, {"x": scores, "mask": mask}, y)[0][0, 0], [[1, 0], [0.5, 0.5]])
+    with pytest.raises(ValueError, match="requires"):
+        run(main, {"x": scores, "mask": mask[:, :, :1]}, y)
+
+
+@pytest.mark.parametrize("size", [3, None])
+def test_what_counts_labels_refuses_negative_ones(size, programs):
+    main, _ = programs
+    label = data("label", [size], "int64")
+    counts = paddle.bincount(label)
+    _, taken = F.class_center_sample(label, 20, 2)
+    good, bad = np.array([0, 7, 3]), np.array([0, -1, 3])
+    assert run(main, {"label": good}, counts)[0].tolist() == [1, 0, 0, 1, 0, 0, 0, 1]
+    assert run(main, {"label": good}, taken)[0].tolist() == [0, 3, 7]
+    for y in (counts, taken):
+        with pytest.raises(ValueError, match="requires"):
+            run(main, {"label": bad}, y)

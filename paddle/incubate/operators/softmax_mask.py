@@ -7,6 +7,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 
@@ -37,7 +38,7 @@ def softmax_mask_fuse(x: Tensor, mask: Tensor, name: str | None = None) -> Tenso
     if mask.dtype is not x.dtype:
         raise op_error(TypeError, op, f"a mask of x's dtype {x.dtype.name}", mask.dtype.name)
     b, _, q, k = x.shape
-    if tuple(mask.shape) != (b, 1, q, k):
+    if not all(map(dim.eq, mask.shape, (b, 1, q, k))):
         raise op_error(ValueError, op, f"a mask of shape {(b, 1, q, k)}", tuple(mask.shape))
     return F.softmax(F.add(x, mask), axis=3)
 

@@ -20,10 +20,12 @@ from paddle.tensor._args import (
     fraction,
     integer,
     integers,
+    number,
     number_in,
     real_number,
 )
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.dtype import DType, convert
 from umiak.core.eager import apply, apply1
@@ -560,7 +562,7 @@ def interpolate(
             floating, or of any dtype for the mode ``"nearest"``.
         size: new sizes, one for each spatial dim or one for all, as ints or a tensor; None with ``scale_factor``.
         scale_factor: numbers that the sizes are multiplied by (and rounded down), one for each spatial dim or one for
-            all; None with ``size``.
+            all, also as a tensor; None with ``size``.
         mode: ``"nearest"`` (rank 4 and 5), ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4),
             ``"trilinear"`` (rank 5), or ``"area"``, the mean of the elements that each new one covers.
         align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges;
@@ -615,12 +617,15 @@ def interpolate(
     scales = (
         None
         if size is not None
-        else [real_number(s, "interpolate", "scale_factor") for s in _each(scale_factor, len(axes))]
+        else [
+            cast(s, dt.float64) if isinstance(s, Tensor) else real_number(s, "interpolate", "scale_factor")
+            for s in _each(scale_factor, len(axes))
+        ]
     )
     if scales is None:
         new = [n if type(n) is Sym else int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
     else:
-        new = [_scaled(n, s) if type(n) is Sym else int(n * s) for n, s in zip(old, scales, strict=True)]
+        new = [_scaled(n, s) for n, s in zip(old, scales, strict=True)]
     sizes: list[Any] = [*old, *new]
     if Sym in map(type, sizes):
         for n in sizes:
@@ -632,7 +637,7 @@ def interpolate(
     if scales is None or recompute_scale_factor:
         ratios = [n / m for n, m in zip(old, new, strict=True)]
     else:
-        ratios = [1 / s for s in scales]
+        ratios = [F.div(1.0, s) if isinstance(s, Tensor) else 1 / s for s in scales]
     if mode == "area":
         from paddle.nn.functional.pooling import adaptive_avg_pool
 
@@ -661,17 +666,32 @@ def interpolate(
     return F.copy(x) if x is before else x  # the result is written to without x
 
 
-def _scaled(n: Sym, scale: float) -> Any:
-    """A size that is not declared, times a number, cut towards zero."""
+def _scaled(n: Any, scale: Any) -> Any:
+    """A size times a number, cut towards zero; either may be known in the run alone."""
+    if isinstance(scale, Tensor):
+        return number_in(cast(F.mul(F.full(n, dt.float64, ()), scale), dt.int64))
+    if type(n) is not Sym:
+        return int(n * scale)
     return n * int(scale) if scale == int(scale) else dim.to_int(n * scale)
 
 
 def _each(value: Any, n: int) -> list:
-    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Tensor) and value.ndim:
+        if type(value._count) is not int and data_of_run(value[:1]) is not None:
+            got = f"a tensor of shape {list(value.shape)}"
+            raise op_error(ValueError, "interpolate", "a fixed number of sizes or scales", got, "Declare its size.")
+        value = list(value) if value._count > 1 else F.reshape(value, ())
+    value = value.tolist() if isinstance(value, np.ndarray) else value
     values = list(value) if isinstance(value, (list, tuple)) else [value] * n
     if len(values) != n:
         raise op_error(ValueError, "interpolate", f"{n} numbers for size or scale_factor", values)
-    return [v.item() if hasattr(v, "item") else v for v in values]
+    return [_number_of_run(v) for v in values]
+
+
+def _number_of_run(v: Any) -> Any:
+    """A number, a symbol for an integer or a tensor without dims for a float that only a run knows."""
+    data = data_of_run(v)
+    return number(v) if data is None else integer(v, "interpolate", "size") if v.dtype.is_integer else data
 
 
 @functools.lru_cache(maxsize=64)
@@ -754,7 +774,7 @@ def upsample(
             floating, or of any dtype for the mode ``"nearest"``.
         size: new sizes, one for each spatial dim or one for all, as ints or a tensor; None with ``scale_factor``.
         scale_factor: numbers that the sizes are multiplied by (and rounded down), one for each spatial dim or one for
-            all; None with ``size``.
+            all, also as a tensor; None with ``size``.
         mode: ``"nearest"`` (rank 4 and 5), ``"linear"`` (rank 3), ``"bilinear"``, ``"bicubic"`` (rank 4),
             ``"trilinear"`` (rank 5) or ``"area"``.
         align_corners: True maps the corner elements to the corner elements, False the outer edges to the outer edges;

@@ -20,6 +20,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.sym import to_float
 from umiak.util.errors import ShapeError, op_error
 
@@ -123,7 +124,7 @@ def cross_entropy(
 
 def _classes(input: Tensor, label: Tensor, axis: int) -> Tensor:
     """Labels as integers without the class dim."""
-    if label.ndim == input.ndim and input.ndim and label.shape[axis] == 1:
+    if label.ndim == input.ndim and input.ndim and dim.eq(label.shape[axis], 1):
         label = F.squeeze(label, axes=(axis,))
     return label if label.dtype.is_integer else F.cast(label, dtype=dt.int64)
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from paddle._public import public
 from paddle.nn._ops import check_reduction, mean_all, random_tensor, sum_all
-from paddle.tensor._args import InternedOps, create_on
+from paddle.tensor._args import InternedOps, create_on, number_unless_negative
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.tracer import SymTensor
 from umiak.util.errors import op_error
 
@@ -267,7 +268,6 @@ def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group
         Labels as places ``[N]``, and the classes taken, those of label first, both of label's dtype.
 
     Raises:
-        TypeError: a call in a trace: how many classes are taken depends on the data.
         ValueError: more samples than classes, a label that is not ``[N]`` of integers, negative labels, or a group.
         IndexError: labels beyond the classes.
 
@@ -287,14 +287,18 @@ def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group
     if label.ndim != 1 or not label.dtype.is_integer:
         got = f"{label.dtype.name}{list(label.shape)}"
         raise op_error(ValueError, "class_center_sample", "label [N] of integers", got)
-    if label.shape[0] and int(F.min(label, axes=(0,)).item()) < 0:
-        raise op_error(ValueError, "class_center_sample", f"labels from 0 to {num_classes - 1}", "negative ones")
     own = create_on(label.place, F.full, 1, dt.int64, tuple(label.shape))
     present = F.put(create_on(label.place, F.full, 0, dt.int64, (num_classes,)), label, own, axis=0)
     # Classes that are there stand first, in their order; the others follow in the order of random numbers.
     draws = random_tensor(F.UniformRandom, (num_classes,), dt.float32, 0.0, 1.0, place=label.place)
     _, order = F.sort(F.where(F.gt(present, 0), -1.0, draws), axis=0)
-    many = max(num_samples, int(F.sum(present, axes=(0,)).item()))
+    if label._count:
+        many = number_unless_negative(F.sum(present, axes=(0,)), F.min(label, axes=(0,)))
+        if not dim.le(0, many):
+            raise op_error(ValueError, "class_center_sample", f"labels from 0 to {num_classes - 1}", "negative ones")
+        many = dim.maximum(num_samples, many)
+    else:
+        many = num_samples
     taken = F.slice(order, axes=(0,), starts=(0,), sizes=(many,), steps=(1,))
     rank = F.sub(F.cumsum(present, axis=0), 1)
     return F.cast(F.take(rank, label, axis=0), dtype=label.dtype), F.cast(taken, dtype=label.dtype)
