@@ -11,6 +11,7 @@ from paddle.static.formats.cut import Tail, cut, from_data
 from paddle.static.formats.graph import Module
 from paddle.static.formats.recompose import recomposed
 from paddle.static.formats.record import parameter_names
+from paddle.static.formats.untiled import untiled
 from paddle.static.program import Program
 from paddle.static.saving import program_read
 from paddle.static.scope import Scope, scope_guard
@@ -71,6 +72,7 @@ def from_files(program: Any, parameters: Any, may_be_cut: bool = False) -> Model
         if isinstance(model.program, Module):
             packed = model.program.packed
             model.program.fetch_offsets()
+            model = files.Model(*untiled(model.program, model.values))
         may_be_cut = may_be_cut and isinstance(model.program, Module)
         try:
             made, feeds, fetched = program_read(_WHO, model, program)

@@ -41,6 +41,7 @@ from paddle.static.formats.record import (
     program_over,
     trainable,
 )
+from paddle.static.formats.untiled import untiled
 from paddle.static.input import InputSpec
 from paddle.static.program import Program
 from umiak.core.array import from_numpy
@@ -288,6 +289,9 @@ def load(path: str, **configs: Any) -> TranslatedLayer:
             values = {**_values(source, wanted, together), **values}
         elif missing := sorted(set(wanted) - set(values)):
             raise op_error(ValueError, "load", f"values of {missing} in {prefix + VALUES_END}", "no such file")
+    if len(modules) == 1:  # of several, another may read the same values
+        ((name, module),) = modules.items()
+        modules[name], values = untiled(module, values)
     layer = object.__new__(TranslatedLayer)
     Layer.__init__(layer)
     layer._fill(modules, _own(values))

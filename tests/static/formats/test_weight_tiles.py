@@ -1,19 +1,23 @@
 """Quantised weights in files of the reference, which stores them in the order of a GPU's tiles."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import paddle
+from paddle.inference import Config, create_predictor
 from paddle.nn import quant
-from paddle.static.formats.graph import Attribute, Operation
+from paddle.static.formats import parameters, pir
+from paddle.static.formats.graph import DATA, FETCH, PARAMETER, Attribute, Block, Module, Operation, Result, TensorType
 from paddle.static.formats.operators.table import TABLE
+from paddle.static.formats.operators.weight_tiles import to_tiles
 
 # By PaddlePaddle 3.3.1 on a processor (tests/support/weight_tiles.py): weight_quantize(weight, algo, arch), and the
 # numbers [inputs, outputs] in it.
-DATA = np.load(Path(__file__).parents[2] / "data" / "weight_tiles.npz")
-CASES = sorted({name.rsplit(",", 1)[0] for name in DATA.files})
+STORED = np.load(Path(__file__).parents[2] / "data" / "weight_tiles.npz")
+CASES = sorted({name.rsplit(",", 1)[0] for name in STORED.files})
 
 
 def called(name, operands, **attributes):
@@ -24,8 +28,8 @@ def called(name, operands, **attributes):
 
 def parts(case):
     kind, arch, _ = case.split(",")
-    levels = DATA[f"{case},levels"].astype("float32")
-    return kind, int(arch), levels, paddle.to_tensor(DATA[f"{case},stored"])
+    levels = STORED[f"{case},levels"].astype("float32")
+    return kind, int(arch), levels, paddle.to_tensor(STORED[f"{case},stored"])
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -63,3 +67,66 @@ def test_inputs_without_tiles_are_refused():
     stored = paddle.zeros([16, 32], "int8")
     with pytest.raises(ValueError, match=r"arch=80 requires inputs divisible by 64, .*got 32"):
         called("weight_only_linear", [paddle.ones([1, 32]), stored, None, paddle.ones([16])], arch=80)
+
+
+INPUTS, OUTPUTS = 64, 32
+
+
+def written(path, kind, weight, scale, also_fetched=False):
+    """A model of one such product, as the reference writes it on a GPU; a processor of it has no kernel to record."""
+    types = [TensorType(x.dtype.name, tuple(x.shape)) for x in (weight, scale)]
+    x, y = TensorType("float32", (-1, INPUTS)), TensorType("float32", (-1, OUTPUTS))
+    place = Attribute("place", (0, 0, ""))
+    facts = {name: Attribute("bool", False) for name in ("is_distributed", "is_parameter", "need_clip")}
+    kept = {"persistable": [True], "stop_gradient": [True], "trainable": [False]}
+    operations = [
+        Operation(PARAMETER, [], {**facts, "parameter_name": Attribute("str", name)}, [Result(n, t)], [], kept)
+        for n, (name, t) in enumerate(zip(("w", "s"), types, strict=True), 1)
+    ]
+    given = {
+        "name": Attribute("str", "x"), "shape": Attribute("intarray", x.shape), "dtype": Attribute("dtype", "float32"),
+        "place": place,
+    }  # fmt: skip
+    said = {"weight_dtype": Attribute("str", kind), "arch": Attribute("i32", 80), "group_size": Attribute("i32", -1)}
+    operations.append(Operation(DATA, [], given, [Result(3, x)], [], {"stop_gradient": [True]}))
+    operations.append(Operation("pd_op.weight_only_linear", [3, 1, None, 2], said, [Result(4, y)]))
+    for i, n in enumerate([4, 1] if also_fetched else [4]):
+        named = {"name": Attribute("str", f"y{i}"), "col": Attribute("i32", i)}
+        operations.append(Operation(FETCH, [n], named, [Result(5 + i, y if n == 4 else types[0])]))
+    (path / "m.json").write_text(json.dumps(pir.write(Module(Block([], operations)))))
+    (path / "m.pdiparams").write_bytes(parameters.write({"s": scale, "w": weight}))
+    return str(path / "m")
+
+
+@pytest.mark.parametrize("also_fetched", [False, True])
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+def test_models_reorder_once(kind, also_fetched, tmp_path):
+    """Predictors and loaded layers have such a weight in rows, unless something else reads it."""
+    rows, scale = quant.weight_quantize(paddle.randn([INPUTS, OUTPUTS]), f"weight_only_{kind}")
+    stored = to_tiles(rows, int(kind[3:]), 80)
+    prefix = written(tmp_path, kind, stored, scale, also_fetched)
+    x = paddle.randn([3, INPUTS])
+    want = quant.weight_only_linear(x, rows, None, scale, kind).numpy()
+    predictor, layer = create_predictor(Config(prefix + ".json", prefix + ".pdiparams")), paddle.jit.load(prefix)
+    for found in (predictor.run([x]), layer(x)):
+        found = found if isinstance(found, list) else [found]
+        np.testing.assert_array_equal(found[0].numpy(), want)
+        assert not also_fetched or (found[1].numpy() == stored.numpy()).all()
+    if not also_fetched:
+        assert [o.name() for o in layer.program().global_block().ops] == ["weight_only_matmul"]
+    with paddle.static.scope_guard(paddle.static.Scope()):
+        paddle.enable_static()
+        try:  # whose values are the program's user's, so they stay as they are in the file
+            executor = paddle.static.Executor()
+            program, feeds, fetches = paddle.static.load_inference_model(prefix, executor)
+            found = executor.run(program, feed={feeds[0]: x.numpy()}, fetch_list=fetches)[0]
+        finally:
+            paddle.disable_static()
+    np.testing.assert_array_equal(found, want)
+
+
+def test_a_weight_of_other_sizes_is_refused(tmp_path):
+    weight, scale = paddle.zeros([OUTPUTS, 48], "int8"), paddle.ones([OUTPUTS])
+    prefix = written(tmp_path, "int8", weight, scale)
+    with pytest.raises(ValueError, match="64"):
+        create_predictor(Config(prefix + ".json", prefix + ".pdiparams"))
