@@ -322,6 +322,26 @@ def test_variables_that_are_kept(programs):
     assert exe.run(main, fetch_list=[count], return_numpy=False)[0].item() == 3
 
 
+@pytest.mark.parametrize("shape", [[2], [None], [-1, 2], []])
+def test_an_input_that_is_declared_again(shape, programs):
+    main, _ = programs
+    first, again = data("x", shape), data("x", [None if n == -1 else n for n in shape])
+    x = np.ones([n if n and n > 0 else 3 for n in shape], "float32")
+    np.testing.assert_array_equal(Executor().run(main, {"x": x}, [first + 2 * again])[0], 3 * x)
+    for sizes, dtype in (([*shape, 1], "float32"), (shape, "int64")):
+        with pytest.raises(ValueError, match="another name than that of the input 'x'"):
+            data("x", sizes, dtype)
+    paddle.assign(first + 1, first)
+    with pytest.raises(ValueError, match="written to"):
+        data("x", shape)
+
+
+def test_the_spec_of_a_variable(programs):
+    x = data("x", [None, 2, -1], "int64")
+    for spec in (paddle.static.InputSpec.from_tensor(x), paddle.static.InputSpec(x.shape, "int64", "x")):
+        assert (list(spec.shape), spec.dtype, spec.name) == ([-1, 2, -1], paddle.int64, "x")
+
+
 CONSTANTS = {
     "numbers": (lambda: paddle.to_tensor([1.0, 2.0]), [1.0, 2.0]),
     "one number": (lambda: paddle.to_tensor(3), 3),
@@ -447,7 +467,7 @@ BAD = {
     "branch on data": (TypeError, "known only while the program runs", lambda e, m, f, o: bool(o > 0)),
     "data as numbers": (TypeError, "known only while the program runs", lambda e, m, f, o: o.numpy()),
     "backward": (RuntimeError, "append_backward", lambda e, m, f, o: o.sum().backward()),
-    "input twice": (ValueError, "a name that no other variable .* got 'x'", lambda e, m, f, o: data("x", [1])),
+    "input twice": (ValueError, "another name than that of the input 'x'", lambda e, m, f, o: data("x", [1])),
     "input name": (TypeError, "a str as name", lambda e, m, f, o: data(3, [1])),
     "input size": (ValueError, "sizes that are ints of at least 0", lambda e, m, f, o: data("z", [-2])),
     "input lod": (ValueError, "lod_level 0", lambda e, m, f, o: data("z", [2], lod_level=1)),
@@ -592,3 +612,26 @@ def test_a_closed_executor_runs_nothing(programs):
     executor.close()
     with pytest.raises(RuntimeError, match=r"\[Executor.run\] requires an executor that is open"):
         executor.run(feed={"x": X2[0, :2]}, fetch_list=[x + 1])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(
+    "attend",
+    [
+        F.scaled_dot_product_attention,
+        lambda *x, is_causal: F.flash_attention.flash_attention(*x, causal=is_causal)[0],
+    ],
+)
+def test_attention_with_an_open_head_dim(attend, causal, programs):
+    q, k = normal(2, 3, 2, 4), normal(2, 3, 2, 4, seed=1)
+    open_q, open_k = (data(name, [None, 3, None, None]) for name in "qk")
+    open_q.stop_gradient = False
+    y = attend(open_q, open_k, open_k, is_causal=causal)
+    (g,) = paddle.static.gradients([y.sum()], [open_q])
+    found = Executor().run(feed={"q": q, "k": k}, fetch_list=[y, g])
+    paddle.disable_static()
+    x, z = paddle.to_tensor(q, stop_gradient=False), paddle.to_tensor(k)
+    wanted = attend(x, z, z, is_causal=causal)
+    wanted.sum().backward()
+    np.testing.assert_allclose(found[0], wanted.numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found[1], x.grad.numpy(), rtol=1e-5, atol=1e-6)

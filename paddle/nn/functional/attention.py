@@ -10,8 +10,10 @@ from paddle.nn.functional.attention_call import NO_DROPOUT, attend, dropout_of, 
 from paddle.tensor._args import create_on
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import capture_of
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
+from umiak.ir.expr import NumberUnknown
 from umiak.ir.sym import Sym
 from umiak.util.errors import op_error
 
@@ -72,7 +74,7 @@ def scaled_dot_product_attention(
                 f"got {key.shape[2]} and {query.shape[2]}"
             )
         if scale is None:
-            scale = 1.0 / math.sqrt(query.shape[3] or 1)
+            query, scale = scaled(query)
         if attn_mask is not None and attn_mask.dtype is dt.int32:
             # The engine would take its numbers for those of a mask by columns.
             required = f"a mask of bool or {query.dtype.name}"
@@ -84,6 +86,19 @@ def scaled_dot_product_attention(
     except (AttributeError, IndexError, ValueError):
         need_heads(query, key, value)
         raise
+
+
+def scaled(query: Tensor) -> tuple[Tensor, float]:
+    """A query and the scale of its scores. In a program that does not know the head dim the query itself is scaled."""
+    size = query.shape[3]
+    try:
+        return query, 1.0 / math.sqrt(size or 1)
+    except NumberUnknown:
+        tracer = capture_of()
+        if tracer is None or not tracer.static:
+            raise
+    factor = F.full(dim.maximum(size, 1) ** -0.5, dtype=query.dtype, shape=())
+    return F.mul(query, factor), 1.0
 
 
 def need_heads(query: Any, key: Any, value: Any) -> None:

@@ -10,7 +10,7 @@ import math
 
 from paddle import _lazy
 from paddle._public import also, need_tensor, public
-from paddle.nn.functional.attention import from_first_key, need_heads
+from paddle.nn.functional.attention import from_first_key, need_heads, scaled
 from paddle.nn.functional.attention_call import (
     NO_DROPOUT,
     Dropout,
@@ -93,7 +93,7 @@ def flash_attention(
     """
     drops = dropout_of("flash_attention", dropout, training, fixed_seed_offset, rng_name)
     try:
-        scale = 1.0 / math.sqrt(query.shape[3] or 1) if softmax_scale is None else softmax_scale
+        query, scale = scaled(query) if softmax_scale is None else (query, softmax_scale)
         if return_softmax:
             mask = visible_pairs(query.shape[1], key.shape[1], 0, query) if causal else None
             return weighted_values(query, key, value, mask, scale, drops)
