@@ -7,6 +7,7 @@ from paddle.geometric._indices import numbers, reduced
 from paddle.tensor._args import number_in, reads_numbers
 from umiak import ops as F
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
+from umiak.ir import sym as dim
 from umiak.ir.tracer import DataUnknown
 from umiak.util.errors import op_error
 
@@ -14,7 +15,7 @@ from umiak.util.errors import op_error
 def _segments(op: str, data: Tensor, segment_ids: Tensor, mode: str) -> Tensor:
     need_tensor(data, op, "data")
     ids = numbers(segment_ids, op, "segment_ids")
-    if not data.ndim or data.shape[0] != ids.shape[0]:
+    if not data.ndim or not dim.eq(data.shape[0], ids.shape[0]):
         got = f"shapes {tuple(data.shape)} and {tuple(ids.shape)}"
         raise op_error(ValueError, op, "a segment id for each row of data", got)
     is_static = reads_numbers()

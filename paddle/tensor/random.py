@@ -26,7 +26,7 @@ from paddle.tensor._args import (
 from paddle.tensor.from_data import check_integers
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import current
+from umiak.core.context import capture_of, current
 from umiak.core.dtype import DType
 from umiak.core.eager import apply
 from umiak.core.generator import Generator, default_generator
@@ -661,7 +661,9 @@ def multinomial(
 
     Raises:
         TypeError: x is not a real tensor, or ``num_samples`` not an integer.
-        ValueError: x has another rank, or ``num_samples`` is below 1 or, without replacement, above the size of a row.
+        ValueError: x has another rank, ``num_samples`` is below 1 or, without replacement, above the count of weights
+            of a row that are not 0, a weight is below 0 or not a number, or all of a row are 0. Weights are looked at
+            eagerly on a CPU.
 
     Example:
         >>> import paddle
@@ -681,7 +683,19 @@ def multinomial(
         )
     if not x.shape[-1]:
         raise op_error(ValueError, "multinomial", "at least one category", x.shape)
+    if type(x) is Tensor and x.place.device_type == "cpu" and capture_of() is None:
+        _check_weights(x, k if not replacement else 1)
     return sampled(floating(x), k, bool(replacement))
+
+
+def _check_weights(x: Tensor, least: int) -> None:
+    """On the host, where reading them costs little: at least ``least`` weights of each row are above 0."""
+    data = np.asarray(x.detach().numpy())
+    if not (data >= 0).all():
+        raise op_error(ValueError, "multinomial", "weights of 0 or more", f"{data.min()}")
+    found = int(np.min(np.count_nonzero(data, axis=-1), initial=least))
+    if found < least:
+        raise op_error(ValueError, "multinomial", f"at least {least} weights above 0 in a row", found)
 
 
 def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Tensor:

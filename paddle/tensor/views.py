@@ -68,8 +68,9 @@ def bits(x: Tensor, d: Any) -> Tensor:
         raise op_error(TypeError, "view", "dtypes of whole bytes", f"{x.dtype.name} as {d.name}", "Cast instead.")
     if x.ndim == 0 and d.itemsize != x.dtype.itemsize:
         raise op_error(ValueError, "view", "a rank of 1 or more to change the width of elements", "a 0-d tensor")
+    data = _to_numpy(x.detach())
     try:
-        return _from_numpy(_to_numpy(x.detach()).view(d.numpy), x.place, False)
+        return _from_numpy(data.view(d.numpy), x.place, False)
     except ValueError as error:
         raise op_error(
             ValueError,

@@ -367,3 +367,23 @@ def test_one_slope_keeps_the_shape_of_a_number():
     y.backward()
     assert (y.shape, x.grad.shape, slope.grad.shape) == ([], [], [1])
     assert (float(y), float(x.grad), slope.grad.tolist()) == (-1.0, 0.5, [-2.0])
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wide"), [("bool", "int64"), ("int32", "int64"), ("int8", "int8"), ("float32", "float32")]
+)
+def test_dtypes_of_sums_to_a_shape(dtype, wide):
+    x = paddle.ones([2, 3]).astype(dtype)
+    assert str(paddle.reduce_as(x, paddle.ones([3])).dtype) == str(paddle.sum(x, 0).dtype) == f"paddle.{wide}"
+    assert paddle.reduce_as(x, paddle.ones([3])).tolist() == [2] * 3
+    same = paddle.reduce_as(x, x)
+    assert same.dtype == x.dtype and same.tolist() == x.tolist()
+
+
+def test_the_memory_of_another_dtype_in_one_graph():
+    x = paddle.ones([2, 4])
+    with pytest.raises(ValueError, match="requires a tensor with data"):
+        paddle.jit.to_static(lambda x: x.view("int32"), full_graph=True)(x)
+    with pytest.raises(ValueError, match="requires a last dim that fits elements of 8 bytes"):
+        paddle.ones([2, 3]).view("float64")
+    assert paddle.jit.to_static(lambda x: x.view("int32"))(x).tolist() == x.view("int32").tolist()

@@ -217,6 +217,14 @@ def test_what_a_run_requires_of_data(programs):
         exe.run(main, {"x": ROWS[3]}, [largest])
 
 
+def test_segments_of_rows_that_are_not_counted_yet(programs):
+    main, _ = programs
+    sums = paddle.geometric.segment_sum(fed(), paddle.to_tensor([0, 0, 1, 2]))
+    assert Executor().run(main, {"x": ROWS[0]}, [sums])[0].shape == (3, 3)
+    with pytest.raises(ValueError, match="requires x_0 == 4; got x_0 = 2"):
+        Executor().run(main, {"x": ROWS[1]}, [sums])
+
+
 def test_a_way_asks_what_it_needs(programs):
     main, _ = programs
     x = fed()
