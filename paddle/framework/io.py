@@ -45,6 +45,10 @@ SLICES = "UnpackBigParamInfor@@"  # how protocols below 4 store arrays beyond 4 
 def _array(x: Tensor) -> np.ndarray:
     if x.is_sparse():
         raise TypeError("[save] requires dense tensors, got a sparse one. Save its indices and values.")
+    if getattr(x, "_managed", False):
+        from paddle.static.scope import global_scope
+
+        x = global_scope()._value_of(x)
     with outside():  # a program that is recorded is not to have it
         a = host_values(x.detach())
     # Only bfloat16 has a carrier that the reverse way recognises; the others keep ml_dtypes' own.

@@ -8,6 +8,7 @@ from typing import Any
 from paddle._public import public
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
 from umiak.util.errors import op_error
 
 
@@ -40,10 +41,10 @@ class InputSpec:
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> InputSpec:
-        """Make the spec of a tensor, all sizes fixed.
+        """Make the spec of a tensor, all sizes fixed but those that are open in a program.
 
         Args:
-            tensor: the tensor.
+            tensor: the tensor, or a variable of a program.
             name: its name; None: the tensor's own.
 
         Returns:
@@ -105,7 +106,7 @@ class InputSpec:
 
 
 def _size(n: Any) -> int:
-    if n is None:
+    if n is None or type(n) is Sym:  # an open size of a program
         return -1
     if not isinstance(n, int) or isinstance(n, bool) or n < -1:
         raise op_error(TypeError, "InputSpec", "sizes that are ints of at least 0, -1 or None", repr(n))

@@ -149,6 +149,11 @@ class Scope:
         if kept:
             self._held[x.name] = held
 
+    def _value_of(self, x: Tensor) -> Tensor:
+        """Return the tensor that holds the values of ``x`` here; ``x`` itself, which has those of its own, for none."""
+        held = self._held.get(x.name, x)
+        return x if _unlike(held, x) else held
+
     def _place_of(self, x: Tensor, make: bool, anew: bool = False) -> Tensor:
         """Return the tensor that holds the values of ``x``, a persistable variable; ``make``: there may be none yet.
 

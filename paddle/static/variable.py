@@ -11,12 +11,13 @@ from paddle.framework.place import current_place
 from paddle.static.program import initialized, tracer_of
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
-from umiak.core.dtype import convert
+from umiak.core.dtype import DType, convert
 from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor, empty
 from umiak.ir import sym
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
+from umiak.runtime.program_tracer import ProgramTracer
 from umiak.util.arguments import sizes_of
 from umiak.util.errors import op_error
 
@@ -29,7 +30,7 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
     """Declare an input of the program.
 
     Args:
-        name: under which it is fed.
+        name: under which it is fed. An input that is declared again, with the same sizes and dtype, is the same one.
         shape: sizes; None or -1 for one that may differ between runs, which is a symbol in the variable's ``shape``. An
             open size of another variable stands for None: the two need not be equal.
         dtype: of the elements; None: the default dtype.
@@ -40,7 +41,7 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
 
     Raises:
         RuntimeError: dynamic mode.
-        ValueError: a name that another input has, a size below -1, or a ``lod_level`` other than 0.
+        ValueError: a name that another variable has, a size below -1, or a ``lod_level`` other than 0.
         TypeError: a name that is not a str.
 
     Example:
@@ -55,19 +56,37 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
     tracer = tracer_of("data")
     if not isinstance(name, str):
         raise op_error(TypeError, "data", "a str as name", type(name).__name__)
-    if name in tracer.names:
-        raise op_error(ValueError, "data", "a name that no other variable of the program has", repr(name))
     if lod_level:
         raise op_error(ValueError, "data", "lod_level 0", lod_level, "Pad sequences, and feed their lengths.")
     sizes = []
-    for i, n in enumerate(shape):
+    for n in shape:
         n = sym.known(n) if isinstance(n, Sym) else n
         if n is not None and (isinstance(n, bool) or not hasattr(n, "__index__") or int(n) < -1):
             raise op_error(ValueError, "data", "sizes that are ints of at least 0, -1 or None", f"{list(shape)}")
-        sizes.append(tracer.scope.size(name=f"{name}_{i}") if n is None or int(n) == -1 else int(n))
-    made = tracer.feed(name, Meta(tuple(sizes), convert(dtype or get_default_dtype())))
+        sizes.append(-1 if n is None else int(n))
+    kind = convert(dtype or get_default_dtype())
+    if name in tracer.names:
+        return _again(tracer, name, sizes, kind)
+    open_or_fixed = (tracer.scope.size(name=f"{name}_{i}") if n == -1 else n for i, n in enumerate(sizes))
+    made = tracer.feed(name, Meta(tuple(open_or_fixed), kind))
     made.name = name
     return made
+
+
+def _again(tracer: ProgramTracer, name: str, sizes: list[int], dtype: DType) -> Tensor:
+    """An input that is declared a second time, alike, which a cell of a notebook does that is run again."""
+    found = next((x for fed, x in tracer.feeds if fed == name), None)
+    if found is None:
+        raise op_error(ValueError, "data", "a name that no other variable of the program has", repr(name))
+    declared = [-1 if type(n) is Sym else n for n in found.shape]
+    if declared != sizes or found.dtype is not dtype:
+        raise op_error(
+            ValueError, "data", f"another name than that of the input {name!r} of shape {declared} and dtype "
+            f"{found.dtype.name}, or that shape and dtype", f"shape {sizes} and dtype {dtype.name}",
+        )  # fmt: skip
+    if tracer.is_written(found):
+        raise op_error(ValueError, "data", f"another name than {name!r}", "one that the program has written to")
+    return found
 
 
 @public("paddle.static")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -116,3 +117,39 @@ def test_a_schedule_keeps_its_learning_rate(programs, tmp_path):
     rate = optimizer.get_lr()
     static.load(main, str(tmp_path / "model"))
     assert optimizer.get_lr() == rate < 0.5
+
+
+def in_a_scope(first):
+    return nullcontext() if first else static.scope_guard(static.Scope())
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_states_of_layers_are_those_of_the_scope(first, programs, tmp_path):
+    """``state_dict``, ``paddle.save`` and ``set_state_dict`` of a layer read and write what its program runs with."""
+    x = static.data("x", [None, 3])
+    net = paddle.nn.Sequential(paddle.nn.Linear(3, 2), paddle.nn.BatchNorm1D(2))
+    net.eval()
+    y, exe = net(x), static.Executor()
+    loss = net[0](x).mean()
+    paddle.optimizer.SGD(0.5, parameters=net[0].parameters()).minimize(loss)
+    trained = static.default_main_program()
+    feed = {"x": np.arange(6, dtype="float32").reshape(2, 3)}
+    given = {
+        "0.weight": np.arange(6, dtype="float32").reshape(3, 2), "0.bias": np.ones(2, "float32"),
+        "1.weight": np.full(2, 2.0, "float32"), "1.bias": np.full(2, 3.0, "float32"),
+        "1._mean": np.full(2, 0.5, "float32"), "1._variance": np.full(2, 4.0, "float32"),
+    }  # fmt: skip
+    with in_a_scope(first):
+        exe.run(static.default_startup_program())
+        for _ in range(2):
+            net.set_state_dict(given)
+            (found,) = exe.run(trained.clone(for_test=True), feed, [y])
+            normal = (feed["x"] @ given["0.weight"] + 1 - 0.5) / np.sqrt(4 + 1e-5) * 2 + 3
+            np.testing.assert_allclose(found, normal, rtol=1e-5)
+            losses = [exe.run(trained, feed, [loss])[0].item() for _ in range(3)]
+            assert losses[0] > losses[1] > losses[2]  # nothing brings the values back
+        paddle.save(net.state_dict(), str(tmp_path / "net"))
+        kept = paddle.load(str(tmp_path / "net"), return_numpy=True)
+        for name, p in net.state_dict().items():
+            np.testing.assert_array_equal(kept[name], np.asarray(static.global_scope().find_var(p.name).get_tensor()))
+        assert not np.array_equal(kept["0.weight"], given["0.weight"])

@@ -332,8 +332,8 @@ class Capture(Tracer):
         return id(x) in self.of_numbers
 
     def is_written(self, x: Tensor) -> bool:
-        """Return whether the program writes to a tensor that it captured."""
-        root = self._captured.get(id(x))
+        """Return whether the program writes to a tensor that it captured, or to an input."""
+        root = x if isinstance(x, SymTensor) else self._captured.get(id(x))
         return root is not None and any(root is r and root._value is not v for r, v in self._roots)
 
     def varies(self, x: Tensor) -> bool:

@@ -245,5 +245,8 @@ def _copy_into(own: Tensor, value: Any, name: str) -> None:
         value = paddle.to_tensor(np.asarray(value))
     if value.dtype is not own.dtype:
         raise TypeError(f"[set_state_dict] requires {name} of dtype {own.dtype.name}, got {value.dtype.name}")
+    if getattr(own, "_managed", False):  # a variable of a program, whose values are those of a scope
+        own.set_value(value)
+        return
     with no_grad_guard():
         inplace.assign(own, value.detach() if value.place is own.place else value.to(own.place).detach())
