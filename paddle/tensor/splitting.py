@@ -167,8 +167,8 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
         count = integer(num_or_indices, op, "the number of parts")
         if count < 1:
             raise op_error(ValueError, op, "at least one part", count)
-        size, longer = divmod(n, count)
-        ends = [size * (i + 1) + min(i + 1, longer) for i in range(count)]
+        size, longer = n // count, n % count
+        ends = [size * (i + 1) + dim.minimum(i + 1, longer) for i in range(count)]
         starts = [0, *ends[:-1]]
         return _parts(x, k, tuple(b - a for a, b in zip(starts, ends, strict=True)))
     sizes = [dim.maximum(b - a, 0) for a, b in zip(starts, ends, strict=True)]
@@ -181,15 +181,15 @@ def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 
     Args:
         x: tensor of rank 1 or more, of any dtype.
-        num_or_indices: the number of equal parts, or a list of the indices to split at, negative ones counting from the
-            end.
+        num_or_indices: the number of parts, as of :func:`tensor_split`, or a list of the indices to split at, negative
+            ones counting from the end.
 
     Returns:
         List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.
-        ValueError: x is 0-d, or the number does not divide the size of the dim.
+        ValueError: x is 0-d, or the number of parts is below 1.
 
     Example:
         >>> import paddle
@@ -205,15 +205,15 @@ def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 
     Args:
         x: tensor of rank 2 or more, of any dtype.
-        num_or_indices: the number of equal parts, or a list of the indices to split at, negative ones counting from the
-            end.
+        num_or_indices: the number of parts, as of :func:`tensor_split`, or a list of the indices to split at, negative
+            ones counting from the end.
 
     Returns:
         List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.
-        ValueError: x has a rank below 2, or the number does not divide the size of the dim.
+        ValueError: x has a rank below 2, or the number of parts is below 1.
 
     Example:
         >>> import paddle
@@ -229,15 +229,15 @@ def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 
     Args:
         x: tensor of rank 3 or more, of any dtype.
-        num_or_indices: the number of equal parts, or a list of the indices to split at, negative ones counting from the
-            end.
+        num_or_indices: the number of parts, as of :func:`tensor_split`, or a list of the indices to split at, negative
+            ones counting from the end.
 
     Returns:
         List of tensors of x's dtype; those of a list of indices are views, others are copies.
 
     Raises:
         TypeError: x is not a tensor.
-        ValueError: x has a rank below 3, or the number does not divide the size of the dim.
+        ValueError: x has a rank below 3, or the number of parts is below 1.
 
     Example:
         >>> import paddle
@@ -250,10 +250,7 @@ def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tens
 def _split_along(axis: int, rank: int, x: Tensor, num_or_indices: Any, op: str) -> list[Tensor]:
     if need_tensor(x, op).ndim < rank:
         raise op_error(ValueError, op, f"a tensor of rank {rank} or more", f"rank {x.ndim}")
-    k = min(axis, x.ndim - 1)
-    if isinstance(num_or_indices, int) and (num_or_indices < 1 or x.shape[k] % num_or_indices):
-        raise op_error(ValueError, op, f"a number of parts that divides {x.shape[k]}", num_or_indices)
-    return _cut(x, num_or_indices, k, op)
+    return _cut(x, num_or_indices, min(axis, x.ndim - 1), op)
 
 
 @public(aliases={"x": "input"})

@@ -240,3 +240,14 @@ def test_what_counts_labels_refuses_negative_ones(size, programs):
     for y in (counts, taken):
         with pytest.raises(ValueError, match="requires"):
             run(main, {"label": bad}, y)
+
+
+@pytest.mark.parametrize("split", [paddle.vsplit, paddle.tensor_split, lambda x, n: paddle.hsplit(x.T, n)])
+def test_parts_of_a_dim_of_open_size(split, programs):
+    main, _ = programs
+    parts = split(data("x", [None, 4]), 2)
+    for n in (1, 2, 3):
+        with paddle.base.dygraph.guard():
+            wanted = [y.numpy() for y in split(paddle.to_tensor(X[:n]), 2)]
+        for a, b in zip(run(main, {"x": X[:n]}, *parts), wanted, strict=True):
+            np.testing.assert_array_equal(a, b)
