@@ -605,6 +605,8 @@ def histogramdd(
         b = integer(b, op, "each of bins")
         if b < 1:
             raise op_error(ValueError, op, "at least one bin for each dim", b)
+        lo: Any
+        hi: Any
         if ranges is not None:
             lo, hi = float(ranges[2 * i]), float(ranges[2 * i + 1])
         else:
