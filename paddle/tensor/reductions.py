@@ -59,7 +59,8 @@ def sum(
     Args:
         x: tensor of any shape and dtype. bool and int32 are summed in int64.
         axis: axis or axes to reduce, negative ones counted from the end; None means all.
-        dtype: dtype that x is cast to first; None keeps x's, but for bool and int32.
+        dtype: dtype that x is cast to first, of which bool gives whether any holds; None keeps x's, but for bool and
+            int32.
         keepdim: whether reduced axes stay, with size 1.
         out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
             shape.
@@ -83,6 +84,8 @@ def sum(
         need_tensor(x, "sum")
     cls = _SUMS_IN_INT64.get(x.dtype, F.Sum)
     wanted = None if dtype is None else dtype_of(dtype)
+    if wanted is dt.bool:
+        return _reduced(F.Any, cast(x, wanted), axis, keepdim, "sum")
     if wanted is not None and not (wanted is dt.int64 and cls is not F.Sum):
         return apply1(_reducer(F.Sum, _TABLES[F.Sum], x, axis, keepdim, "sum"), cast(x, wanted))
     return apply1(_reducer(cls, _SUMS, x, axis, keepdim, "sum"), x)

@@ -387,3 +387,9 @@ def test_the_memory_of_another_dtype_in_one_graph():
     with pytest.raises(ValueError, match="requires a last dim that fits elements of 8 bytes"):
         paddle.ones([2, 3]).view("float64")
     assert paddle.jit.to_static(lambda x: x.view("int32"))(x).tolist() == x.view("int32").tolist()
+
+
+def test_a_sum_of_bools_tells_whether_any_holds():
+    x = T([[0.0, 2.0], [0.0, 0.0]])
+    assert paddle.sum(x, 1, dtype="bool").tolist() == [True, False]
+    assert paddle.sum(x - x, dtype="bool").item() is paddle.sum(paddle.zeros([0]), dtype="bool").item() is False
