@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -200,6 +201,8 @@ class ClipGradByGlobalNorm(ClipGradBase):
 
 
 def _positive(op_name: ClipGradBase, clip_norm: float) -> float:
+    if not isinstance(clip_norm, numbers.Number) and not hasattr(clip_norm, "__float__"):
+        raise op_error(TypeError, type(op_name).__name__, "a number as clip_norm", repr(clip_norm))
     if not clip_norm > 0:
         raise ValueError(f"[{type(op_name).__name__}] requires a clip_norm above 0, got {clip_norm}")
     return float(clip_norm)

@@ -228,6 +228,8 @@ class AdamW(_Moments):
         if not isinstance(weight_decay, (int, float)) and not hasattr(weight_decay, "item"):
             raise TypeError(f"[AdamW] requires a number as weight_decay, got {type(weight_decay).__name__}")
         self._amsgrad = amsgrad
+        if lr_ratio is not None and not callable(lr_ratio):
+            raise op_error(TypeError, "AdamW", "a function as lr_ratio", repr(lr_ratio))
         self._lr_ratio = lr_ratio
         if apply_decay_param_fun is not None and not callable(apply_decay_param_fun):
             raise op_error(TypeError, "AdamW", "a function as apply_decay_param_fun", repr(apply_decay_param_fun))
@@ -452,6 +454,8 @@ class NAdam(_Moments):
         name: str | None = None,
     ) -> None:
         self._set_betas(beta1, beta2, epsilon)
+        if momentum_decay < 0:
+            raise op_error(ValueError, "NAdam", "momentum_decay of 0 or more", momentum_decay)
         self._momentum_decay = float(momentum_decay)
         self._products: dict[tuple, tuple[int, float]] = {}  # by betas: a step, and the product up to it
         self._op = F.NadamUpdate()

@@ -364,6 +364,7 @@ class Rprop(Optimizer):
         multi_precision: bool = False,
         name: str | None = None,
     ) -> None:
+        self._need_rate(learning_rate)
         rate = learning_rate() if isinstance(learning_rate, LRScheduler) else learning_rate
         if not 0.0 < learning_rate_range[0] <= rate <= learning_rate_range[1]:
             raise ValueError(

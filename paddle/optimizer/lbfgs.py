@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,7 +71,8 @@ class LBFGS(Optimizer):
         line_search_fn: None, or ``"strong_wolfe"`` for a search along each direction.
         parameters: parameters, one group of them. Required.
         weight_decay: a number (L2, added to the gradient), a regularizer, or None for no penalty.
-        grad_clip: clips gradients first; None: no clipping.
+        grad_clip: accepted with a warning, and without effect: the estimate is made of differences of gradients, and
+            those of clipped ones say nothing.
 
     Raises:
         ValueError: no parameters, several groups of them, or another line search.
@@ -120,6 +122,9 @@ class LBFGS(Optimizer):
         self.line_search_fn = line_search_fn
         self._state: dict[str, Any] = {"func_evals": 0, "n_iter": 0}
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        if any(group["grad_clip"] is not None for group in self._groups):
+            text = "[LBFGS] requires gradients as they are, got a grad_clip. It does nothing"
+            warnings.warn(text, UserWarning, stacklevel=2)
         if len(self._groups) != 1:
             raise ValueError(f"[LBFGS] requires one group of parameters, got {len(self._groups)}")
 
@@ -129,7 +134,7 @@ class LBFGS(Optimizer):
         return [p for p in self._parameter_list if not p.stop_gradient]
 
     def _gather_flat_grad(self) -> Tensor:
-        """All gradients, clipped and with penalties, concatenated as one vector; zeros where there is none."""
+        """All gradients, with penalties, concatenated as one vector; zeros where there is none."""
         params, grads = self._trained(), []
         for p in params:
             g = p.grad
@@ -138,8 +143,6 @@ class LBFGS(Optimizer):
             grads.append(g.to_dense() if isinstance(g, SelectedRows) else g)
         group = self._groups[0]
         with no_grad_guard():
-            if group["grad_clip"] is not None:
-                grads = group["grad_clip"].clipped(params, grads)
             if group["_regularizer"] is not None or any(getattr(p, "regularizer", None) for p in params):
                 grads = with_penalties(group["_regularizer"], [RegularizedGrad(p, p) for p in params], grads)
             return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in map(_as_real, grads)], axis=0)

@@ -791,7 +791,7 @@ class OneCycleLR(LRScheduler):
         max_learning_rate: the largest rate, 0 or more.
         total_steps: steps of the cycle; a step beyond them is refused.
         divide_factor: the initial rate is ``max_learning_rate / divide_factor``.
-        end_learning_rate: the last rate.
+        end_learning_rate: the last rate, 0 or more.
         phase_pct: the part of the steps in which the rate rises, from 0 to 1; below 0.5 with ``three_phase``.
         anneal_strategy: ``"cos"`` or ``"linear"``.
         three_phase: see above.
@@ -800,7 +800,7 @@ class OneCycleLR(LRScheduler):
 
     Raises:
         ValueError: numbers out of range, or another strategy; in ``step``, a step beyond ``total_steps``.
-        TypeError: a ``max_learning_rate`` that is no number, or a ``total_steps`` that is no integer.
+        TypeError: rates, a factor or a part that are no numbers, or a ``total_steps`` that is no integer.
 
     References:
         Smith and Topin, 2018: Super-Convergence.
@@ -832,7 +832,11 @@ class OneCycleLR(LRScheduler):
         _require(max_learning_rate >= 0, ValueError, self, "max_learning_rate >= 0", max_learning_rate)
         _require(isinstance(total_steps, int), TypeError, self, "an integer total_steps", total_steps)
         _require(total_steps > 0, ValueError, self, "total_steps > 0", total_steps)
+        numbers = {"phase_pct": phase_pct, "divide_factor": divide_factor, "end_learning_rate": end_learning_rate}
+        for name, value in numbers.items():
+            _require(_is_number(value), TypeError, self, f"a number {name}", value)
         _require(0 <= phase_pct <= 1, ValueError, self, "0 <= phase_pct <= 1", phase_pct)
+        _require(end_learning_rate >= 0, ValueError, self, "end_learning_rate >= 0", end_learning_rate)
         _require(
             anneal_strategy in ("cos", "linear"), ValueError, self, "anneal_strategy 'cos' or 'linear'", anneal_strategy
         )

@@ -169,10 +169,7 @@ class Optimizer(HookedStep):
         if isinstance(parameters, (Tensor, dict)):
             raise op_error(TypeError, op_name, "an iterable of parameters or of dicts", type(parameters).__name__)
         given = several(op_name, "an iterable of parameters or of dicts", parameters)
-        if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
-            raise TypeError(
-                f"[{op_name}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate).__name__}"
-            )
+        self._need_rate(learning_rate)
         if grad_clip is not None and not isinstance(grad_clip, ClipGradBase):
             raise TypeError(f"[{op_name}] requires a ClipGradBy… as grad_clip, got {type(grad_clip).__name__}")
         self._learning_rate = learning_rate
@@ -199,6 +196,12 @@ class Optimizer(HookedStep):
                 self._add_param_group(dict(group))
         else:
             self._add_param_group({"params": given})
+
+    def _need_rate(self, learning_rate: Any) -> None:
+        if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
+            kind = ValueError if learning_rate is None else TypeError
+            required = "a float or an LRScheduler as learning_rate"
+            raise op_error(kind, type(self).__name__, required, type(learning_rate).__name__)
 
     def _regularizer(self, decay: Any) -> WeightDecayRegularizer | None:
         if decay is None or isinstance(decay, WeightDecayRegularizer):

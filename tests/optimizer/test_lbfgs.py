@@ -98,7 +98,7 @@ def test_captured_functions_count_evaluations_once():
         trained(lambda f: paddle.jit.to_static(f, full_graph=True))
 
 
-def test_several_parameters_decay_and_clipping():
+def test_several_parameters_and_decay():
     def loss_of(a, b):
         return ((a - 1.0) ** 2).sum() + ((b * a.sum() - 2.0) ** 2).sum()
 
@@ -120,10 +120,24 @@ def test_several_parameters_decay_and_clipping():
     peer.step(closure)
     for p, q in zip(ours, theirs):
         np.testing.assert_allclose(p.numpy(), q.detach().numpy(), rtol=1e-6, atol=1e-8)
-    p = parameter([-1.2, 1.0])
-    opt = O.LBFGS(max_iter=3, parameters=[p], grad_clip=paddle.nn.ClipGradByNorm(1e-9))
-    opt.step(closing(opt, rosenbrock, p))
-    np.testing.assert_allclose(p.numpy(), [-1.2, 1.0], atol=1e-8)
+
+
+@pytest.mark.parametrize("search", [None, "strong_wolfe"])
+def test_clipping_is_told_to_do_nothing(search):
+    """Of clipped gradients, whose differences are no curvature, parameters went to 1e18."""
+
+    def loss_of(a):
+        return (a.sum() ** 2).mean()
+
+    p, q = parameter([1.0, 1.0]), parameter([1.0, 1.0])
+    plain = O.LBFGS(0.1 if search is None else 1.0, line_search_fn=search, parameters=[p])
+    clip = paddle.nn.ClipGradByGlobalNorm(0.1)
+    with pytest.warns(UserWarning, match=r"^\[LBFGS\] requires gradients as they are, got a grad_clip"):
+        clipped = O.LBFGS(plain.get_lr(), line_search_fn=search, parameters=[q], grad_clip=clip)
+    for _ in range(3):
+        plain.step(closing(plain, loss_of, p))
+        clipped.step(closing(clipped, loss_of, q))
+    np.testing.assert_array_equal(p.numpy(), q.numpy())
 
 
 def test_a_state_goes_on():

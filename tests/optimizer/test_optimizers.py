@@ -500,3 +500,22 @@ def test_the_rate_of_an_optimizer_is_a_tensor_after_a_step():
     for rate in (0.5, 0.25):
         optimizer.set_lr(rate)
         assert optimizer._global_learning_rate().item() == rate
+
+
+def test_arguments_that_no_step_could_use():
+    parameters = paddle.nn.Linear(2, 1).parameters()
+    message = r"\[{}\] requires a float or an LRScheduler as learning_rate, got {}"
+    for name in ("SGD", "Momentum", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSProp", "Rprop", "ASGD", "NAdam"):
+        make = getattr(paddle.optimizer, name)
+        with pytest.raises(ValueError, match=message.format(name, "NoneType")):
+            make(learning_rate=None, parameters=parameters)
+        with pytest.raises(TypeError, match=message.format(name, "str")):
+            make(learning_rate="0.1", parameters=parameters)
+    with pytest.raises(TypeError, match="a function as lr_ratio, got 5"):
+        paddle.optimizer.AdamW(parameters=parameters, lr_ratio=5)
+    with pytest.raises(ValueError, match="momentum_decay of 0 or more, got -1"):
+        paddle.optimizer.NAdam(parameters=parameters, momentum_decay=-1.0)
+    for make in (paddle.nn.ClipGradByNorm, paddle.nn.ClipGradByGlobalNorm):
+        with pytest.raises(TypeError, match="a number as clip_norm, got 'a'"):
+            make("a")
+        assert make(np.float32(0.5)).clip_norm == 0.5
