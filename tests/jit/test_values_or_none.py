@@ -234,8 +234,19 @@ def handed_on_to_the_library(x):
     return F.scaled_dot_product_attention(q, q, q, attn_mask=mask) + paddle.clip(x, min=low, max=2.0).sum()
 
 
+def handed_on_in_displays(x):
+    scale, shift = None, None
+    if x.sum() > 0:
+        scale = x * 2
+    if x.max() > 2:
+        shift = x + 1
+    one = scaled(*[x, scale], **{"shift": shift})  # noqa: PIE804  as calls that forward are written
+    two = scaled(*(one,), *(scale,), shift=shift)
+    return scaled(two, **{"scale": scale, "shift": one})  # noqa: PIE804
+
+
 FUNCTIONS = [
-    handed_on, handed_on_in_a_loop, handed_on_to_a_layer, handed_on_to_the_library,
+    handed_on, handed_on_in_displays, handed_on_in_a_loop, handed_on_to_a_layer, handed_on_to_the_library,
     best_of_loop, best_of_rows, none_again, none_again_in_a_loop, two_values, number, logical, two_names,
     until_it_is_there, unassigned, decided_behind_data,
 ]  # fmt: skip

@@ -100,9 +100,10 @@ class Expressions(ast.NodeTransformer):
         if is_super and self.first is not None and not (node.args or node.keywords):
             node.args = [build.at(build.load(n), node) for n in ("__class__", self.first)]
             return node
+        _spread(node)
         given = [*node.args, *(k.value for k in node.keywords)]
         hands_on = any(isinstance(x, ast.Name) and x.id in self.nones for x in given)
-        if hands_on and all(k.arg is not None for k in node.keywords):
+        if hands_on and all(k.arg is not None for k in node.keywords):  # of ``**d`` the names are known in the call
             return self._called(node)
         self.generic_visit(node)
         node.func = self.helper("call", node.func, node.func)
@@ -218,3 +219,21 @@ def _of_sizes(node: ast.Compare) -> bool:
 def _binds(operands: Sequence[ast.expr]) -> bool:
     """Return whether operands assign names, which a function of their own would keep to itself."""
     return has_any(operands, (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom))
+
+
+def _spread(node: ast.Call) -> None:
+    """Give the items of ``*[x, y]`` and ``**{"k": x}`` as arguments of their own: any of them may be None."""
+    args: list[ast.expr] = []
+    for x in node.args:
+        display = x.value if isinstance(x, ast.Starred) else None
+        args += display.elts if isinstance(display, (ast.List, ast.Tuple)) else [x]
+    node.args = args
+    dicts = [k for k in node.keywords if k.arg is None]
+    if len(dicts) != 1 or not isinstance(dicts[0].value, ast.Dict):
+        return
+    names = [getattr(key, "value", None) for key in dicts[0].value.keys]
+    named = {k.arg for k in node.keywords}
+    if len({*names, *named}) == len(names) + len(named) and all(isinstance(n, str) and n.isidentifier() for n in names):
+        given = [ast.copy_location(ast.keyword(n, v), v) for n, v in zip(names, dicts[0].value.values, strict=True)]
+        at = node.keywords.index(dicts[0])
+        node.keywords[at : at + 1] = given
