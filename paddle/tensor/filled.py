@@ -186,8 +186,8 @@ def full(
     Args:
         shape: sizes, as a list, a tuple or an integer tensor.
         fill_value: a number, or a tensor of one element.
-        dtype: the dtype. By default bool for a bool, complex128 for a complex number, else the default floating dtype;
-            for a tensor its own, unless that is an integer one.
+        dtype: the dtype. By default bool for a bool, complex128 for a complex number, that of a complex tensor, and the
+            default floating dtype for all else, tensors of another one, too.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
         requires_grad: whether gradients are computed for it (``stop_gradient=False``).
@@ -208,7 +208,7 @@ def full(
     """
     if dtype is None:
         if isinstance(fill_value, Tensor):
-            d = fill_value.dtype if not fill_value.dtype.is_integer else default_float()
+            d = fill_value.dtype if fill_value.dtype.is_complex else default_float()
         elif isinstance(fill_value, (bool, np.bool_)):
             d = dt.bool
         else:

@@ -43,8 +43,7 @@ def arange(
         start: the first number; a number or a tensor of one element. Alone it is the end.
         end: the bound, which is not reached.
         step: from one number to the next; negative counts down.
-        dtype: the dtype. By default int64 where all three are integers, otherwise the default floating dtype or that of
-            a floating tensor among them.
+        dtype: the dtype. By default int64 where all three are integers, otherwise the default floating dtype.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
         requires_grad: whether gradients are computed for it (``stop_gradient=False``).
@@ -153,11 +152,8 @@ def _count(
 def _counted_in(dtype: Any, given: tuple) -> DType:
     if dtype is not None:
         return dtype_of(dtype)
-    floats = [v.dtype for v in given if isinstance(v, Tensor) and v.dtype.is_floating]
-    if floats:
-        return floats[0]
-    kinds = {dim.kind_of(number(v)) for v in given}
-    return default_float() if "float" in kinds else dt.int64
+    floating = (v.dtype.is_floating if isinstance(v, Tensor) else dim.kind_of(number(v)) == "float" for v in given)
+    return default_float() if any(floating) else dt.int64
 
 
 def _count_of_run(given: tuple, dtype: Any, closed: bool) -> Tensor:
@@ -191,8 +187,8 @@ def linspace(
         start: the first number; a number or a tensor of one element.
         stop: the last number, in the same form.
         num: how many; 1 gives ``start`` alone.
-        dtype: the dtype; by default that of a floating tensor among the ends, otherwise the default floating dtype. For
-            an integer dtype fractions are dropped.
+        dtype: the dtype; by default the default floating dtype, also of ends in tensors of another one. For an integer
+            dtype fractions are dropped.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
         requires_grad: whether gradients are computed for it (``stop_gradient=False``).
@@ -210,7 +206,7 @@ def linspace(
         >>> paddle.linspace(0, 1, 5).tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
     """
-    d = _float_of(dtype, start, stop)
+    d = dtype_of(dtype)
     a, b, n = _ends("linspace", start, stop, num, d)
     with on_device(device):
         return with_gradient(F.linspace(a, b, d, n) if n else F.full(0, d, (0,)), requires_grad)
@@ -225,7 +221,7 @@ def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = Non
         stop: the last exponent, in the same form.
         num: how many; 1 gives the first power alone.
         base: a number or a tensor of one element.
-        dtype: the dtype; by default that of a floating tensor among the ends, otherwise the default floating dtype.
+        dtype: the dtype; by default the default floating dtype, also of ends in tensors of another one.
 
     Returns:
         1-d tensor of ``num`` elements.
@@ -239,7 +235,7 @@ def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = Non
         >>> paddle.logspace(0, 2, 3).tolist()
         [1.0, 10.0, 100.0]
     """
-    d = _float_of(dtype, start, stop)
+    d = dtype_of(dtype)
     a, b, n = _ends("logspace", start, stop, num, default_float())
     if not n:
         return F.full(0, d, (0,))
@@ -247,12 +243,6 @@ def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = Non
     if root is None:
         return F.logspace(a, b, d, n, number(base))
     return cast(F.pow(cast(root, dt.float64), F.linspace(a, b, dt.float64, n)), d)
-
-
-def _float_of(dtype: Any, *given: Any) -> DType:
-    if dtype is not None:
-        return dtype_of(dtype)
-    return next((v.dtype for v in given if isinstance(v, Tensor) and v.dtype.is_floating), default_float())
 
 
 def _ends(op: str, start: Any, stop: Any, num: Any, d: DType) -> tuple[Any, Any, int]:

@@ -270,3 +270,23 @@ def test_tolerances_as_texts():
 
 def test_convolutions_without_channels():
     assert paddle.nn.Conv2D(0, 3, 3).weight.shape == [3, 0, 3, 3]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "bool"])
+@pytest.mark.parametrize("default", ["float32", "float64"])
+def test_numbers_in_tensors_leave_the_dtype_to_the_default(dtype, default):
+    one = paddle.ones([], dtype)
+    paddle.set_default_dtype(default)
+    try:
+        made = [paddle.full([2], one), paddle.range(0, 2.0), paddle.linspace(0, 1, 3)]
+        if dtype != "bool":
+            made += [
+                paddle.arange(one),
+                paddle.arange(0, 3, one),
+                paddle.linspace(one, 3, 3),
+                paddle.logspace(0, one, 3),
+            ]
+        assert [x.dtype.name for x in made] == [default] * len(made)
+        assert paddle.full([2], one).tolist() == [1.0, 1.0]
+    finally:
+        paddle.set_default_dtype("float32")
