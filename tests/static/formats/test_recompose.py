@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
+import onnxruntime
 import pytest
 
 import paddle
@@ -235,3 +236,14 @@ def test_files_have_no_such_operators(tmp_path):
     path.write_text(path.read_text().replace('"1.matmul"', '"umiak.weight_only_matmul"'))
     with pytest.raises(ValueError, match="weight_only_matmul"):
         paddle.jit.load(prefix)
+
+
+@pytest.mark.parametrize("form", ["int8", "int4", "llm.int8"])
+def test_loaded_layers_are_exported(form, tmp_path):
+    """ONNX has none of these calls, and gets what they mean."""
+    layer = Quantised(form)
+    loaded = paddle.jit.load(saved(layer, tmp_path, [None, INPUTS]))
+    paddle.onnx.export(loaded, str(tmp_path / "exported"), opset_version=18)
+    x = paddle.randn([3, INPUTS])
+    session = onnxruntime.InferenceSession(str(tmp_path / "exported.onnx"), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"x": x.numpy()})[0], layer(x).numpy(), rtol=1e-4, atol=1e-4)
