@@ -10,7 +10,7 @@ from tests.fuzz.functions.generate import BETWEEN, Program, generate
 from tests.fuzz.functions.run import run
 from tests.fuzz.functions.shrink import shrink
 
-SAMPLE, EACH = 12, 4
+SAMPLE, EACH = 8, 4
 ALL, CHUNK = 2_000, 50
 CAPTURED = ("bytecode", "source")
 

@@ -29,9 +29,9 @@ pytestmark = pytest.mark.usefixtures("fake", "slow_kept_nowhere")
 # Programs of each kind in `make test`, and beyond these in `make test-all`.
 SAMPLES = {
     "complex": (6, 4_000),
-    "storage": (12, 5_000),
-    "devices": (12, 4_000),
-    "sharded": (12, 3_000),
+    "storage": (6, 5_000),
+    "devices": (6, 4_000),
+    "sharded": (6, 3_000),
     "language": (1, 3_000),
     "rare": (2, 3_000),
     "broad": (2, 3_000),

@@ -124,7 +124,8 @@ def layouts_of(case: Case, change: Callable) -> tuple:
 EXACT = {f"umiak.ops.{family}" for family in ("movement", "compare", "index", "sorting", "create")}
 
 
-@over_samples(quick=1, where=lambda case: any(x.ndim for x in case.arrays))
+# What has a ``share`` here ``tests/modes`` shows of public calls, too, or other properties of the same plans.
+@over_samples(quick=1, share=2, where=lambda case: any(x.ndim for x in case.arrays))
 def test_layouts_of_operands(case: Case) -> None:
     """Operands that are transposed, strided, reversed or not aligned."""
     expected = case.run()
@@ -144,6 +145,7 @@ def test_layouts_of_operands(case: Case) -> None:
 
 @over_samples(
     quick=1,
+    share=2,
     where=lambda case: any(x.ndim and x.shape[0] > 1 for x in case.arrays),
     never={"repeat_interleave_sized": "requires the sum of an operand's elements"},
 )
@@ -170,7 +172,7 @@ def test_broadcast_operands(case: Case) -> None:
         assert_close(values(a), b, f"result {i}")
 
 
-@over_samples(quick=1, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+@over_samples(quick=1, share=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
 def test_layouts_of_gradients(case: Case) -> None:
     """Operands of another layout, and gradients of the results of another layout.
 
@@ -223,7 +225,7 @@ def with_gradient(case: Case, operands: tuple) -> tuple[tuple, list]:
     return results, tape.grad(live, inputs, allow_unused=True) if live and inputs else []
 
 
-@over_samples(quick=1, where=lambda case: bool(case.arrays))
+@over_samples(quick=1, share=3, where=lambda case: bool(case.arrays))
 def test_place_is_that_of_the_operands(case: Case) -> None:
     """Call and gradient stay on the operands' place, whatever the default one is."""
     state = context.current().state
@@ -315,6 +317,7 @@ WIDE = (
 
 @over_samples(
     quick=1,
+    share=2,
     where=lambda case: (
         not case.cls.random
         and case.name not in STEPS
@@ -372,7 +375,7 @@ def test_program_gives_the_bits_of_the_eager_call(case: Case) -> None:
             assert_same_bits(values(a), b, f"result {i}")
 
 
-@over_samples(quick=1, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+@over_samples(quick=1, share=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
 def test_program_of_the_gradient_gives_what_the_tape_gives(case: Case) -> None:
     """The op's vjp recorded in a program, against the tape over the eager call: the same up to the order of sums, since
     the tape's operations share kernels."""
@@ -417,7 +420,7 @@ def test_program_of_the_gradient_gives_what_the_tape_gives(case: Case) -> None:
 # --- plans -----------------------------------------------------------------------------------------------------------
 
 
-@over_samples(quick=1)
+@over_samples(quick=1, share=2)
 def test_second_call_makes_no_plan(case: Case) -> None:
     """Neither the call itself nor its gradient."""
 

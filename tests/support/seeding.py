@@ -9,13 +9,17 @@ import zlib
 import numpy as np
 
 
+def number_of(name: str) -> int:
+    return zlib.crc32(name.encode())
+
+
 def seed_by_name(name: str) -> int:
     """Seed every generator that is there; returns the number.
 
     Nothing is imported: some tests need neither the engine nor the peer. Of PyTorch the CPU's generator alone: for
     other devices ``torch.manual_seed`` formats the stack, which takes most of a millisecond in each test.
     """
-    value = zlib.crc32(name.encode())
+    value = number_of(name)
     random.seed(value)
     np.random.seed(value)
     torch, generator = sys.modules.get("torch"), sys.modules.get("umiak.core.generator")
