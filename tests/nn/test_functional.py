@@ -840,3 +840,18 @@ def test_activations_of_large_complex_numbers(name, dtype):
     }[name]
     np.testing.assert_allclose(y.numpy(), value, rtol=1e-5, atol=1e-20)
     np.testing.assert_allclose(g.numpy(), np.broadcast_to(slope, a.shape).astype(dtype), rtol=1e-5, atol=1e-2)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_sizes_that_a_pooling_can_have_had(n):
+    y = paddle.ones([1, 1] + [2] * n)
+    pooled, where = getattr(F, f"max_pool{n}d")(paddle.ones([1, 1] + [4] * n), 2, return_mask=True)
+    unpool = getattr(F, f"max_unpool{n}d")
+    for size in (4, 5):
+        for sizes in ([size] * n, [1, 1] + [size] * n):
+            assert unpool(pooled, where, 2, output_size=sizes).shape == [1, 1] + [size] * n
+    for size in (2, 6, 9):
+        with pytest.raises(ValueError, match=r"requires an output_size less than a stride from \[4"):
+            unpool(y, where, 2, output_size=[size] * n)
+    with pytest.raises(ValueError, match=f"requires an output_size of {n} spatial dims"):
+        unpool(y, where, 2, output_size=[4] * (n + 1))

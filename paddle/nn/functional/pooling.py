@@ -262,11 +262,15 @@ def _max_unpool(
     kernel = ints(kernel_size, n, op_name, "kernel_size")
     strides = kernel if stride is None else ints(stride, n, op_name, "stride")
     pad = ints(padding, n, op_name, "padding")
-    if output_size is None:
-        dims = zip(x.shape[2:], kernel, strides, pad, strict=True)
-        sizes = tuple((m - 1) * s + k - 2 * p for m, k, s, p in dims)
-    else:
-        sizes = tuple(int(m) for m in output_size)[-n:]
+    dims = zip(x.shape[2:], kernel, strides, pad, strict=True)
+    sizes = least = tuple((m - 1) * s + k - 2 * p for m, k, s, p in dims)
+    if output_size is not None:
+        sizes = tuple(int(m) for m in output_size)
+        if len(sizes) not in (n, n + 2):
+            raise op_error(ValueError, op_name, f"an output_size of {n} spatial dims, or of all", list(sizes))
+        sizes = sizes[-n:]
+        if not all(dim.lt(m - s, w) and dim.lt(w, m + s) for w, m, s in zip(sizes, least, strides, strict=True)):
+            raise op_error(ValueError, op_name, f"an output_size less than a stride from {list(least)}", list(sizes))
     return F.max_unpool(x, need_tensor(indices, op_name, "indices"), n, sizes)
 
 
@@ -758,7 +762,8 @@ def max_unpool1d(
         stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
         padding: that of the pooling, one int, or one for each spatial dim.
         data_format: ``"NCL"``.
-        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+        output_size: sizes of the result's spatial dims, or of all, that the pooling can have had; by default those
+            whose last window ends at the last element.
 
     Returns:
         Tensor ``[N, C, *out]`` of x's dtype.
@@ -796,7 +801,8 @@ def max_unpool2d(
         stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
         padding: that of the pooling, one int, or one for each spatial dim.
         data_format: ``"NCHW"``.
-        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+        output_size: sizes of the result's spatial dims, or of all, that the pooling can have had; by default those
+            whose last window ends at the last element.
 
     Returns:
         Tensor ``[N, C, *out]`` of x's dtype.
@@ -834,7 +840,8 @@ def max_unpool3d(
         stride: that of the pooling, one int, or one for each spatial dim; the kernel's size by default.
         padding: that of the pooling, one int, or one for each spatial dim.
         data_format: ``"NCDHW"``.
-        output_size: sizes of the result's spatial dims; by default the smallest that the pooling can have had.
+        output_size: sizes of the result's spatial dims, or of all, that the pooling can have had; by default those
+            whose last window ends at the last element.
 
     Returns:
         Tensor ``[N, C, *out]`` of x's dtype.
