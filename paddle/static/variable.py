@@ -66,14 +66,14 @@ def data(name: str, shape: Any, dtype: Any = None, lod_level: int = 0) -> Tensor
         sizes.append(-1 if n is None else int(n))
     kind = convert(dtype or get_default_dtype())
     if name in tracer.names:
-        return _again(tracer, name, sizes, kind)
+        return _declared_twice(tracer, name, sizes, kind)
     open_or_fixed = (tracer.scope.size(name=f"{name}_{i}") if n == -1 else n for i, n in enumerate(sizes))
     made = tracer.feed(name, Meta(tuple(open_or_fixed), kind))
     made.name = name
     return made
 
 
-def _again(tracer: ProgramTracer, name: str, sizes: list[int], dtype: DType) -> Tensor:
+def _declared_twice(tracer: ProgramTracer, name: str, sizes: list[int], dtype: DType) -> Tensor:
     """An input that is declared a second time, alike, which a cell of a notebook does that is run again."""
     found = next((x for fed, x in tracer.feeds if fed == name), None)
     if found is None:
