@@ -7,7 +7,9 @@ onnxruntime and openvino. What the sides give is compared first.
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -16,7 +18,7 @@ from functools import partial
 import numpy as np
 from measure import Settings
 from rows import Outcome, add_row, add_section, duration
-from training import Process, by_turns, steps_of
+from training import HERE, Process, by_turns, steps_of
 
 OCR = add_section("ocr", "PP-OCRv4: time of inference")
 SERVER = add_section("server", "Models over HTTP: time of a sample", figure="the bare loop's time ÷ ours")
@@ -34,6 +36,10 @@ AGAINST = {
     "bf16": ("ours-bf16", ("openvino-bf16",), 1.0, "OpenVINO in bfloat16"),
 }
 CLIENTS, SERVED_FACTOR = 8, 0.9
+SIZES = add_section(
+    "ocr-sizes", "PP-OCRv4: images of sizes that are new to a predictor", figure="÷ the same sizes again"
+)
+NEW_FACTOR, PROCESSES = 1.2, 5
 
 
 def _needed(sides: Sequence[str]) -> list[str]:
@@ -80,6 +86,24 @@ def speed(
     return Outcome(duration(ours), duration(other) + name, f"{other / ours:.3g}×", other / ours >= factor, other / ours)
 
 
+def new_sizes(model: str, settings: Settings) -> Outcome:
+    """A run over a size that is new against one over the same again, with machine code on the disk."""
+    if _needed(("ours",)):
+        if settings.check:
+            return Outcome("–", "–", "–", False)
+        raise RuntimeError("[inference] requires OCR_MODELS in the environment, got none")
+    command = [sys.executable, "-m", "models.ocr_worker", "sizes", model, "1", "1"]
+    runs = []
+    for _ in range(1 if settings.check else 1 + PROCESSES):
+        done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"[inference] requires runs of {model} to end well, got\n{done.stderr}")
+        runs.append(json.loads(done.stdout))
+    runs = sorted(runs[1:] or runs, key=lambda run: run[0] / run[1])
+    new, again = runs[len(runs) // 2]
+    return Outcome(duration(new), duration(again), f"{new / again:.3g}×", new / again <= NEW_FACTOR)
+
+
 for _case, (_model, _batch, _what) in CASES.items():
     for _threads, _end, _word in ((1, "", "1 thread"), (2, "-two", "2 threads")):
         for _kind, (_side, _others, _factor, _words) in AGAINST.items():
@@ -91,6 +115,15 @@ for _case, (_model, _batch, _what) in CASES.items():
                 partial(speed, (_side, *_others), _model, _batch, _threads, _factor, SIMILAR if _low else SAME),
                 OCR,
             )
+
+for _model, _what in (("det", "detection of 24 widths"), ("rec", "recognition of 47 widths")):
+    add_row(
+        f"ocr-{_model}-sizes",
+        f"{_what}, f32, 1 thread; the other: the same sizes again",
+        f"≤ {NEW_FACTOR:g}×",
+        partial(new_sizes, _model),
+        SIZES,
+    )
 
 add_row(
     "served-rec",

@@ -5,8 +5,11 @@ interpreter has; ``reference-plain`` is one without oneDNN. ``onnxruntime`` and 
 ONNX (in ``OCR_ONNX_MODELS``). With ``-bf16`` behind it, a side computes in bfloat16. ``bare`` is our predictor in a
 loop of batches, ``served`` our server, which as many clients ask at once as a batch has samples.
 
-Prints a line of JSON when ready: the file with the outputs. Then, for each line ``N`` read, the seconds of a run, over
-N runs; of ``bare`` and ``served`` those of one sample.
+``sizes`` runs ours over images of widths that it has not seen, each once, and over the same again; prints both times of
+an image, in seconds of the processor, and ends.
+
+Other sides print a line of JSON when ready: the file with the outputs. Then, for each line ``N`` read, the seconds of a
+run, over N runs; of ``bare`` and ``served`` those of one sample.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ MODELS = {
     "det": ("ch_PP-OCRv4_det_infer", "ch_PP-OCRv4_det", (3, 640, 640)),
     "rec": ("ch_PP-OCRv4_rec_infer", "ch_PP-OCRv4_rec", (3, 48, 320)),
 }
+WIDTHS = {"det": range(320, 1088, 32), "rec": range(101, 700, 13)}  # of images that are as high as those
 Run = Callable[[], Any]  # gives an array, or one for each sample
 
 
@@ -67,6 +71,26 @@ def predictor(side: str, model: str, x: np.ndarray, threads: int) -> Run:
         return result.copy_to_cpu()
 
     return run
+
+
+def sizes(model: str, threads: int) -> list[float]:
+    """Seconds of the processor of a run over a size that is new, and of one over the same sizes again."""
+    from paddle.inference import Config, create_predictor
+
+    config = Config(str(folder(model) / "inference.pdmodel"), str(folder(model) / "inference.pdiparams"))
+    config.set_cpu_math_library_num_threads(threads)
+    made = create_predictor(config)
+    given = made.get_input_handle(made.get_input_names()[0])
+    x, found = images(model, 1), []
+    given.copy_from_cpu(x)
+    made.run()  # makes kernels, which serve all sizes
+    for _ in range(2):
+        begin = time.process_time()
+        for width in WIDTHS[model]:
+            given.copy_from_cpu(np.resize(x, (*x.shape[:3], width)))
+            made.run()
+        found.append((time.process_time() - begin) / len(WIDTHS[model]))
+    return found
 
 
 def onnxruntime(model: str, x: np.ndarray, threads: int) -> Run:
@@ -135,6 +159,9 @@ def made(side: str, model: str, x: np.ndarray, threads: int) -> Run:
 
 
 def main(side: str, model: str, batch: str, threads: str) -> None:
+    if side == "sizes":
+        print(json.dumps(sizes(model, int(threads))))
+        return
     x = images(model, int(batch))
     run = made(side, model, x, int(threads))
     for _ in range(3):

@@ -32,21 +32,8 @@ from umiak.core.tensor cimport *
 
 from umiak.core.branches import grouped
 
-cdef extern from *:
-    """
-    #include <stdlib.h>
-    #include <sys/mman.h>
-    #define UMIAK_LARGE_PAGE ((size_t)1 << 21)
-    static void *umiak_scratch(size_t n) {
-        void *p = 0;
-        if (posix_memalign(&p, n < UMIAK_LARGE_PAGE ? 64 : UMIAK_LARGE_PAGE, n)) return 0;
-    #ifdef MADV_HUGEPAGE
-        if (n >= UMIAK_LARGE_PAGE) madvise(p, n & -UMIAK_LARGE_PAGE, MADV_HUGEPAGE);     /* a refusal is fine */
-    #endif
-        return p;
-    }
-    """
-    void* umiak_scratch(size_t n) nogil
+cdef extern from "umiak/util/large_pages.h":
+    void* umiak_numbers(size_t n) nogil
 
 cdef extern from "Python.h":
     int PyGC_Disable()
@@ -92,7 +79,7 @@ cdef class Scratch:
         cdef void* memory
         if size <= self.size and self.memory != NULL:
             return 0
-        memory = umiak_scratch(size + 64)
+        memory = umiak_numbers(size + 64)
         if memory == NULL:
             raise MemoryError()
         free(self.memory)

@@ -22,7 +22,8 @@ cdef extern from *:
     #include <sys/mman.h>
     #define UMIAK_MAX_REQUEST ((int64_t)1 << 47)
     static char umiak_nothing[64] __attribute__((aligned(64)));
-    #define UMIAK_HUGE_PAGE ((int64_t)1 << 21)
+    #include "umiak/util/large_pages.h"
+    #define UMIAK_HUGE_PAGE ((int64_t)UMIAK_LARGE_PAGE)
     #define UMIAK_SLAB ((int64_t)1 << 23)
     #define UMIAK_OPEN 4
     #ifndef MAP_ANONYMOUS
@@ -47,16 +48,10 @@ cdef extern from *:
         return (umiak_slab_t*)at;
     }
     static char *umiak_host_take(int64_t n) {
-        void *p = 0;
+        char *p;
         umiak_slab_t *s = 0;
         int i, fullest = 0;
-        if (n >= UMIAK_HUGE_PAGE) {
-            if (posix_memalign(&p, UMIAK_HUGE_PAGE, (size_t)n)) return 0;
-    #ifdef MADV_HUGEPAGE
-            madvise(p, (size_t)(n & -UMIAK_HUGE_PAGE), MADV_HUGEPAGE);
-    #endif
-            return (char*)p;
-        }
+        if (n >= UMIAK_HUGE_PAGE) return (char*)umiak_numbers((size_t)n);
         for (i = 0; i < UMIAK_OPEN; i++) {
             if (umiak_open[i] && umiak_open[i]->used + n <= UMIAK_SLAB) { s = umiak_open[i]; break; }
             if (!umiak_open[i] || (umiak_open[fullest] && umiak_open[i]->used > umiak_open[fullest]->used)) fullest = i;

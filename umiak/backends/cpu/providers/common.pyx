@@ -22,8 +22,6 @@ cdef extern from *:
     static void umiak_in_child(void) { umiak_forked = 1; umiak_unlock(); }
     static int umiak_watch_forks(void) { return pthread_atfork(umiak_lock, umiak_unlock, umiak_in_child); }
 
-    static inline void *umiak_aligned(size_t n) { void *p; return posix_memalign(&p, 64, n) ? NULL : p; }
-
     /* One element at a time where neither side is contiguous. */
     static void umiak_copy_row(char *t, int64_t to, const char *s, int64_t by, int64_t n, int size) {
         #define UMIAK_ROW(T) { T *q = (T *)t; const T *p = (const T *)s; for (int64_t i = 0; i < n; i++) q[i * to] = p[i * by]; }
@@ -61,8 +59,10 @@ cdef extern from *:
     void umiak_unlock() nogil
     int umiak_forked
     int umiak_watch_forks() nogil
-    void* umiak_aligned(size_t n) nogil
     void umiak_copy_row(char* t, int64_t to, const char* s, int64_t by, int64_t n, int size) nogil
+
+cdef extern from "umiak/util/large_pages.h":
+    void* umiak_numbers(size_t n) nogil
 
 cdef enum:
     HEADER = 64
@@ -158,7 +158,7 @@ cdef void* scratch_alloc(int64_t nbytes) noexcept nogil:
         umiak_unlock()
         return block + HEADER
     umiak_unlock()
-    block = <char*>umiak_aligned(nbytes + HEADER)
+    block = <char*>umiak_numbers(nbytes + HEADER)
     if block == NULL:
         return NULL
     (<int64_t*>block)[0] = nbytes

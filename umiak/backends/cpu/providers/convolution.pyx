@@ -23,6 +23,7 @@ from umiak.backends.cpu.providers.gemm cimport (
 )
 from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
+from umiak.backends.cpu.providers.pointwise cimport by_strips, multiplies_strips
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 from umiak.backends.cpu.providers.winograd cimport by_winograd, takes_residual, takes_strips, winograd_tile
 from umiak.compiler.codes cimport MAX_EPILOGUE
@@ -815,6 +816,12 @@ cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const u
                 FORWARD, tile, False, &q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, ptrs[0], ptrs[1], pointers[2], &after,
                 ptrs[2 + i] if i >= 0 else NULL, self.strip,
             )
+        if self.dtype == T_F32 and self.libs & USE_SMALL and layouts[0] == layouts[2] == CHANNELS_LAST and multiplies_strips(&q, self.strip):
+            if by_channel(self, &after, &i):
+                after.bias = ptrs[2] if self.steps and self.step[0] == STEP_BIAS else NULL
+                return by_strips(
+                    &q, self.strip, <float*>ptrs[0], <float*>ptrs[1], <float*>pointers[2], &after, <float*>ptrs[2 + i] if i >= 0 else NULL
+                )
         for i in range(self.extras):
             pointers[3 + i] = ptrs[2 + i]
         bad = by_library(self, &q, self.dtype, layouts, x.sizes, g.sizes, pointers, &done)

@@ -1,8 +1,7 @@
 /* Convolutions of one channel each, of float32 or bfloat16, in float32: images have channels last, a vector is of channels.
  *
- * Kernels are spread into vectors first. A unit of work is a vector of channels over some rows of a block of columns as
- * wide as what is made at once, `SIDE` places that see no pads; the vectors of a block follow each other. So a block is
- * read from the L2 cache once, line after line, and few pages are in use.
+ * Kernels are spread into vectors first. A unit of work is some vectors of channels over some rows of a block of columns, as
+ * wide as what is made at once. It goes row by row, and from vector to vector within a row: what rows share is in the L1 cache.
  */
 #pragma once
 #include <stdint.h>
@@ -18,7 +17,8 @@ typedef struct {
     int relu, hard_swish;         /* one of them, after the bias; then results are scaled and shifted */
     float scale, shift;
     int64_t inner, outer;         /* places across from the one to the other see no pads beside the image */
-    int64_t rows, bands, blocks, vectors; /* rows of y of a unit; units along rows, along columns and along channels */
+    int64_t rows, bands, blocks, vectors; /* rows of y of a unit; units along rows and along columns; vectors of channels, */
+    int64_t together, groups;     /* those of a unit, and units along channels */
     float *taps;                  /* of all vectors */
     int64_t units, parts;
 } Depthwise;
@@ -36,8 +36,7 @@ static inline void depthwise_divide(Depthwise *q, int lanes, int side) {
     q->outer = q->width + q->left < q->kw ? 0 : (q->width + q->left - q->kw) / q->sw + 1;
     if (q->outer > q->across) q->outer = q->across;
     if (q->inner > q->outer) q->inner = q->outer;
-    q->blocks = (q->outer - q->inner) / side;
-    if (q->blocks < 1) q->blocks = 1;
+    q->blocks = (q->across + side - 1) / side;
     q->vectors = (q->c + lanes - 1) / lanes;
 }
 

@@ -8,52 +8,40 @@ DW_INLINE VEC DW(after)(const Depthwise *q, VEC v) {
     return q->scale != 1 || q->shift != 0 ? FMA(v, SET(q->scale), SET(q->shift)) : v;
 }
 
-/* `count` results from place at[1] of row at[0] on, none of which sees pads beside the image: each place of the image is
- * loaded once for all results that see it. All but the first five are constants once it is inlined. */
-DW_INLINE void DW(inside)(const Depthwise *q, const ITEM *image, const VEC *w, const int64_t *at, const VEC shift,
-                          const int count, const int kw, const int sw) {
-    const int64_t ih = at[0] * q->sh - q->top, iw = at[1] * sw - q->left;
+/* `count` results from place at[1] of row at[0] on: each place of the image is loaded once for all results that see it.
+ * at[2]: where the results of the image begin. checked: some may see pads beside the image. All but the first five are
+ * constants once it is inlined. */
+DW_INLINE void DW(piece)(const Depthwise *q, const ITEM *image, const VEC *w, const int64_t *at, const VEC shift,
+                         const int count, const int kw, const int sw, const int checked) {
+    const int64_t ih = at[0] * q->sh - q->top, iw = at[1] * sw - q->left, c = q->c, width = q->width;
     const int64_t first = ih < 0 ? -ih : 0, last = q->h - ih < q->kh ? q->h - ih : q->kh;
     VEC sum[SIDE];
     _Pragma("GCC unroll 16") for (int u = 0; u < count; u++) sum[u] = shift;
     for (int64_t i = first; i < last; i++) {
-        const ITEM *p = image + ((ih + i) * q->width + iw) * q->c;
+        const ITEM *p = image + ((ih + i) * width + iw) * c;
         VEC taps[7];
         _Pragma("GCC unroll 8") for (int j = 0; j < kw; j++) taps[j] = w[i * kw + j];
-        _Pragma("GCC unroll 32") for (int t = 0; t < (count - 1) * sw + kw; t++, p += q->c) {
+        _Pragma("GCC unroll 32") for (int t = 0; t < (count - 1) * sw + kw; t++, p += c) {
+            if (checked && (uint64_t)(iw + t) >= (uint64_t)width) continue;
             const VEC x = LOAD(p);
             _Pragma("GCC unroll 8") for (int j = 0; j < kw; j++)
                 if (t >= j && (t - j) % sw == 0 && (t - j) / sw < count)
                     sum[(t - j) / sw] = FMA(x, taps[j], sum[(t - j) / sw]);
         }
     }
-    ITEM *to = (ITEM *)q->y + at[2] + (at[0] * q->across + at[1]) * q->c;
-    _Pragma("GCC unroll 16") for (int u = 0; u < count; u++)
-        STORE(to + u * q->c, DW(after)(q, sum[u]));
+    ITEM *to = (ITEM *)q->y + at[2] + (at[0] * q->across + at[1]) * c;
+    if (q->relu || q->hard_swish || q->scale != 1 || q->shift != 0)
+        _Pragma("GCC unroll 16") for (int u = 0; u < count; u++) sum[u] = DW(after)(q, sum[u]);
+    _Pragma("GCC unroll 16") for (int u = 0; u < count; u++) STORE(to + u * c, sum[u]);
 }
 
-/* One result, of which some taps may see pads. */
-DW_INLINE void DW(beside)(const Depthwise *q, const ITEM *image, const VEC *w, const int64_t *at, const VEC shift) {
-    const int64_t ih = at[0] * q->sh - q->top, iw = at[1] * q->sw - q->left;
-    VEC sum = shift;
-    for (int64_t i = ih < 0 ? -ih : 0; i < q->kh && ih + i < q->h; i++)
-        for (int64_t j = iw < 0 ? -iw : 0; j < q->kw && iw + j < q->width; j++)
-            sum = FMA(LOAD(image + ((ih + i) * q->width + iw + j) * q->c), w[i * q->kw + j], sum);
-    STORE((ITEM *)q->y + at[2] + (at[0] * q->across + at[1]) * q->c, DW(after)(q, sum));
-}
-
-/* Places from at[0] to at[1] of rows from `first` to `last`; at[2]: where the results of the image begin. */
-DW_INLINE void DW(block)(const Depthwise *q, const ITEM *image, const VEC *w, const int64_t *at, int64_t first, int64_t last,
-                         const VEC shift, const int kw, const int sw) {
-    const int64_t outer = q->outer < at[1] ? q->outer : at[1];
-    for (int64_t oh = first; oh < last; oh++) {
-        int64_t to[3] = {oh, at[0], at[2]};
-        for (; to[1] < q->inner; to[1]++) DW(beside)(q, image, w, to, shift);
-        for (; to[1] + SIDE <= outer; to[1] += SIDE) DW(inside)(q, image, w, to, shift, SIDE, kw, sw);
-        for (; to[1] + 4 <= outer; to[1] += 4) DW(inside)(q, image, w, to, shift, 4, kw, sw);
-        for (; to[1] < outer; to[1]++) DW(inside)(q, image, w, to, shift, 1, kw, sw);
-        for (; to[1] < at[1]; to[1]++) DW(beside)(q, image, w, to, shift);
-    }
+/* Places of a block from at[1] to `end` of row at[0]. */
+DW_INLINE void DW(run)(const Depthwise *q, const ITEM *image, const VEC *w, int64_t *at, int64_t end, const VEC shift,
+                       const int kw, const int sw, const int checked) {
+    for (; at[1] + SIDE <= end; at[1] += SIDE) DW(piece)(q, image, w, at, shift, SIDE, kw, sw, checked);
+    for (; at[1] + 5 <= end; at[1] += 5) DW(piece)(q, image, w, at, shift, 5, kw, sw, checked);
+    for (; at[1] + 2 <= end; at[1] += 2) DW(piece)(q, image, w, at, shift, 2, kw, sw, checked);
+    for (; at[1] < end; at[1]++) DW(piece)(q, image, w, at, shift, 1, kw, sw, checked);
 }
 
 /* The first channel of a vector. The last vector ends with the channels: some of these are computed twice. */
@@ -71,17 +59,29 @@ DW_TARGET static void DW(spread)(const Depthwise *q) {
     }
 }
 
-/* Rows from `first` to `last` of image n: a block of columns of a vector of channels. */
-DW_INLINE void DW(unit)(const Depthwise *q, int64_t n, int64_t first, int64_t last, int64_t block, int64_t vector) {
-    const int64_t c = DW(channel)(q, vector), end = q->inner + (block + 1) * SIDE;
-    const int64_t at[3] = {
-        block ? end - SIDE : 0, block + 1 < q->blocks ? end : q->across, n * q->down * q->across * q->c + c
-    };
-    const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
-    const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
-    const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
+/* Rows from `first` to `last` of image n: a block of columns of a group of vectors of channels. */
+DW_INLINE void DW(block)(const Depthwise *q, int64_t n, int64_t first, int64_t last, int64_t block, int64_t group, const int kw,
+                         const int sw) {
+    const int64_t begin = block * SIDE, end = begin + SIDE < q->across ? begin + SIDE : q->across;
+    const int64_t from = group * q->together, to = from + q->together < q->vectors ? from + q->together : q->vectors;
+    const int inside = q->inner <= begin && end <= q->outer;
+    for (int64_t row = first; row < last; row++)
+        for (int64_t vector = from; vector < to; vector++) {
+            const int64_t c = DW(channel)(q, vector);
+            const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
+            const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
+            const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
+            int64_t at[3] = {row, begin, n * q->down * q->across * q->c + c};
+            if (inside)
+                DW(run)(q, image, w, at, end, shift, kw, sw, 0);
+            else
+                DW(run)(q, image, w, at, end, shift, kw, sw, 1);
+        }
+}
+
+DW_INLINE void DW(unit)(const Depthwise *q, int64_t n, int64_t first, int64_t last, int64_t block, int64_t group) {
 #define DW_CASE(KW, SW)                                                                                                \
-    case 2 * KW + SW: DW(block)(q, image, w, at, first, last, shift, KW, SW); break;
+    case 2 * KW + SW: DW(block)(q, n, first, last, block, group, KW, SW); break;
     switch (2 * q->kw + q->sw) {
         DW_CASE(3, 1)
         DW_CASE(3, 2)
@@ -96,9 +96,9 @@ DW_INLINE void DW(unit)(const Depthwise *q, int64_t n, int64_t first, int64_t la
 DW_TARGET static int DW(work)(void *job, int64_t part) {
     const Depthwise *q = (const Depthwise *)job;
     for (int64_t unit = part * q->units / q->parts; unit < (part + 1) * q->units / q->parts; unit++) {
-        const int64_t band = unit / q->vectors / q->blocks % q->bands, first = band * q->rows;
+        const int64_t band = unit / q->groups / q->blocks % q->bands, first = band * q->rows;
         const int64_t last = first + q->rows < q->down ? first + q->rows : q->down;
-        DW(unit)(q, unit / q->vectors / q->blocks / q->bands, first, last, unit / q->vectors % q->blocks, unit % q->vectors);
+        DW(unit)(q, unit / q->groups / q->blocks / q->bands, first, last, unit / q->groups % q->blocks, unit % q->groups);
     }
     return 0;
 }
