@@ -30,7 +30,12 @@ typedef struct { /* for one set of instructions */
     depthwise_part work;
 } DepthwiseKernels;
 
-/* What follows from the sizes: the places that see no pads, blocks of `side` of them, and vectors of `lanes` channels. */
+enum {
+    DEPTHWISE_TOGETHER = 24 << 10, /* bytes that the vectors of a unit read for one row: they stay in the L1 cache for the next */
+    DEPTHWISE_LINE = 64,
+};
+
+/* What follows from the sizes: places that see no pads, blocks of `side` places, vectors of `lanes` channels and groups of them. */
 static inline void depthwise_divide(Depthwise *q, int lanes, int side) {
     q->inner = (q->left + q->sw - 1) / q->sw;
     q->outer = q->width + q->left < q->kw ? 0 : (q->width + q->left - q->kw) / q->sw + 1;
@@ -38,6 +43,9 @@ static inline void depthwise_divide(Depthwise *q, int lanes, int side) {
     if (q->inner > q->outer) q->inner = q->outer;
     q->blocks = (q->across + side - 1) / side;
     q->vectors = (q->c + lanes - 1) / lanes;
+    q->together = DEPTHWISE_TOGETHER / (((side - 1) * q->sw + q->kw) * q->kh * DEPTHWISE_LINE);
+    if (q->together < 1) q->together = 1;
+    q->groups = (q->vectors + q->together - 1) / q->together;
 }
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))

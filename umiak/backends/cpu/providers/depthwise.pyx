@@ -16,7 +16,7 @@ cdef extern from "depthwise.h" nogil:
         int64_t n, c, h, width, down, across, kh, kw, sh, sw, top, left, w_c, w_h, w_w
         int relu, hard_swish
         float scale, shift
-        int64_t rows, bands, blocks, vectors, together, groups, units, parts
+        int64_t rows, bands, blocks, vectors, groups, units, parts
         float* taps
     ctypedef struct DepthwiseKernels:
         int lanes, side
@@ -28,8 +28,6 @@ cdef extern from "depthwise.h" nogil:
 cdef enum:
     BAND = 16                  # rows of results of a unit of work: rows of images are read from the L1 cache by all that see them
     FEWEST_ACROSS = 20         # places of a row of bfloat16 that were measured to be worth it
-    TOGETHER_BYTES = 24 << 10  # of what the vectors of channels of a unit read for one row: it stays in the L1 cache for the next
-    LINE_BYTES = 64
     WORK = 1 << 16             # multiplications of a part that is worth a thread
 
 
@@ -74,8 +72,6 @@ cdef int by_depthwise(const Geometry* q, bint low, const void* x, const void* w,
     # Rows of an image go to threads as the library's do, whose convolutions read them from the caches of the same cores.
     d.rows = min(BAND, d.down if threads() == 1 or d.n > 1 else (d.down + thread_count() - 1) // thread_count())
     d.bands = (d.down + d.rows - 1) // d.rows
-    d.together = max(1, TOGETHER_BYTES // (((kernels.side - 1) * d.sw + d.kw) * d.kh * LINE_BYTES))
-    d.groups = (d.vectors + d.together - 1) // d.together
     d.units = d.n * d.bands * d.blocks * d.groups
     most = 1 if threads() == 1 else min(
         thread_count(), d.n * d.down * d.across * d.c * d.kh * d.kw // WORK + 1

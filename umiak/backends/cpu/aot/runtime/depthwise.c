@@ -69,8 +69,8 @@ int um_run_depthwise_blocks(const um_context* context, const void* what, int64_t
         const int64_t first = row % q.down, left = hi - row < BAND ? hi - row : BAND;
         last = first + left < q.down ? first + left : q.down;
         for (int64_t block = 0; block < q.blocks; block++)
-            for (int64_t vector = 0; vector < q.vectors; vector++)
-                UM_UNIT(&q, row / q.down, first, last, block, vector);
+            for (int64_t group = 0; group < q.groups; group++)
+                UM_UNIT(&q, row / q.down, first, last, block, group);
     }
     return 0;
 }
