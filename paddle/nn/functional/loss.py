@@ -124,7 +124,10 @@ def cross_entropy(
 
 def _classes(input: Tensor, label: Tensor, axis: int) -> Tensor:
     """Labels as integers without the class dim."""
-    if label.ndim == input.ndim and input.ndim and dim.eq(label.shape[axis], 1):
+    if label.ndim == input.ndim and input.ndim:
+        if not dim.eq(label.shape[axis], 1):
+            required = f"labels of the shape without axis {axis}, or with size 1 there"
+            raise op_error(ValueError, "cross_entropy", required, tuple(label.shape))
         label = F.squeeze(label, axes=(axis,))
     return label if label.dtype.is_integer else F.cast(label, dtype=dt.int64)
 

@@ -25,12 +25,12 @@ cdef extern from "pointwise.h" nogil:
     const PointwiseKernels* pointwise_kernels()
 
 cdef enum:
-    BLOCK_BYTES = 1 << 18      # of x that all strips read from the L2 cache
+    ROWS_BYTES = 1 << 18       # of x that all strips read from the L2 cache
     KERNEL_BYTES = 1 << 21     # kernels that the L2 cache does not hold: the library brings the next ones from memory meanwhile
     WINDOW = 3                 # taps of windows that are copied, at most, and
     WINDOW_CHANNELS = 64       # channels at least: copying is then a small part of multiplying
     WINDOW_BYTES = 1 << 22     # of all
-    WORK = 1 << 19             # multiplications of a part that is worth a thread
+    PER_PART = 1 << 19         # multiplications of a part that is worth a thread
     PER_THREAD = 4             # units, so that threads end together
 
 
@@ -134,8 +134,8 @@ cdef int by_strips(const Geometry* q, int strip, const float* x, const float* w,
         copy_windows(q, x, windows)
         p.x = windows
     if threads() > 1:
-        most = min(thread_count(), p.m * p.k * p.n // WORK + 1)
-    p.rows = max(1, BLOCK_BYTES // (p.k * <int64_t>sizeof(float)))
+        most = min(thread_count(), p.m * p.k * p.n // PER_PART + 1)
+    p.rows = max(1, ROWS_BYTES // (p.k * <int64_t>sizeof(float)))
     if most > 1:
         p.rows = min(p.rows, (p.m + most * PER_THREAD - 1) // (most * PER_THREAD))
     p.rows = (p.rows + kernels.tallest - 1) // kernels.tallest * kernels.tallest
