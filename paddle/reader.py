@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import pickle
 import random
-from collections import deque
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from queue import SimpleQueue
 from typing import Any
 
 from umiak.util.errors import op_error
@@ -134,18 +134,71 @@ def buffered(reader: Reader, size: int) -> Reader:
         [0, 1, 2]
     """
 
-    def read() -> Iterator[Any]:
-        samples = iter(reader())
-        pool = ThreadPoolExecutor(1, "paddle.reader.buffered")
-        try:
-            ahead = deque(pool.submit(next, samples, _END) for _ in range(max(size, 1)))
-            while (sample := ahead.popleft().result()) is not _END:
-                ahead.append(pool.submit(next, samples, _END))
-                yield sample
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    return lambda: _ahead("buffered", reader, size)
 
-    return read
+
+def _ahead(
+    name: str,
+    reader: Reader,
+    size: int,
+    mapper: Callable[[Any], Any] | None = None,
+    process_num: int = 0,
+    order: bool = True,
+) -> Iterator[Any]:
+    """Samples, or what ``mapper`` makes of them in ``process_num`` threads, up to ``size`` before they are asked for.
+
+    A thread reads, so that it waits for slow readers beside the program. A program that ends waits for none of them.
+    """
+    samples = iter(reader())
+    free = threading.Semaphore(max(size, 1))
+    is_left = threading.Event()
+    # A sample's number, the sample and what it raised; number and error of the end, which is no sample.
+    ready: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+    todo: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+
+    def take() -> None:
+        at, error, to = 0, None, ready if mapper is None else todo
+        try:
+            while free.acquire() and not is_left.is_set() and (sample := next(samples, _END)) is not _END:
+                to.put((at, sample, None))
+                at += 1
+        except BaseException as e:
+            error = e
+        ready.put((at, _END, error))
+        for _ in range(process_num):
+            todo.put((at, _END, None))
+
+    def compute() -> None:
+        assert mapper is not None
+        while (task := todo.get())[1] is not _END and not is_left.is_set():
+            try:
+                ready.put((task[0], mapper(task[1]), None))
+            except BaseException as e:
+                ready.put((task[0], None, e))
+
+    for work in [take, *[compute] * process_num]:
+        threading.Thread(target=work, name=f"paddle.reader.{name}", daemon=True).start()
+    done: dict[int, tuple[Any, BaseException | None]] = {}
+    end, end_error, taken = None, None, 0
+    try:
+        while end is None or taken < end:
+            at, sample, error = ready.get()
+            if sample is _END:
+                end, end_error = at, error
+                continue
+            done[at if order else taken] = sample, error
+            while taken in done:
+                sample, error = done.pop(taken)
+                if error is not None:
+                    raise error
+                taken += 1
+                free.release()
+                yield sample
+        if end_error is not None:
+            raise end_error
+    finally:
+        is_left.set()
+        free.release()
 
 
 def firstn(reader: Reader, n: int) -> Reader:
@@ -170,7 +223,7 @@ def xmap_readers(
 
     Args:
         mapper: what is called with a sample; what it raises is raised by the reader.
-        reader: the reader.
+        reader: the reader, which one more thread reads; what it raises is raised behind its samples.
         process_num: how many threads there are.
         buffer_size: how many samples are computed ahead at most.
         order: results come in the order of the samples; otherwise as they are ready.
@@ -187,24 +240,7 @@ def xmap_readers(
         got = f"{process_num} and {buffer_size}"
         raise op_error(ValueError, "xmap_readers", "process_num and buffer_size of 1 or more", got)
 
-    def read() -> Iterator[Any]:
-        samples = iter(reader())
-        pool = ThreadPoolExecutor(process_num, "paddle.reader.xmap_readers")
-        pending: deque[Future] = deque()
-        try:
-            while True:
-                free = buffer_size - len(pending)
-                pending.extend(pool.submit(mapper, x) for x in itertools.islice(samples, free))
-                if not pending:
-                    return
-                if not order:
-                    done = wait(pending, return_when=FIRST_COMPLETED).done
-                    pending = deque(sorted(pending, key=lambda x: x not in done))  # stable: ready ones are first
-                yield pending.popleft().result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-    return read
+    return lambda: _ahead("xmap_readers", reader, buffer_size, mapper, process_num, order)
 
 
 def multiprocess_reader(readers: Sequence[Reader], use_pipe: bool = True, queue_size: int = 1000) -> Reader:

@@ -63,15 +63,45 @@ def fails():
     raise KeyError("sample")
 
 
-@pytest.mark.parametrize("make", [
-    lambda r: made.buffered(r, 3), lambda r: made.xmap_readers(lambda x: x, r, 2, 1), lambda r: made.chain(r, r),
-    lambda r: made.shuffle(r, 1), lambda r: made.firstn(r, 5),
-])  # fmt: skip
+AHEAD = {
+    **{f"buffered {n}": lambda r, n=n: made.buffered(r, n) for n in (1, 2, 8)},
+    **{
+        f"xmap_readers {n} {order}": lambda r, n=n, order=order: made.xmap_readers(lambda x: x, r, 2, n, order)
+        for n in (1, 2, 8)
+        for order in (False, True)
+    },
+}
+READERS = {
+    **AHEAD,
+    "chain": lambda r: made.chain(r, r),
+    "shuffle": lambda r: made.shuffle(r, 1),
+    "firstn": lambda r: made.firstn(r, 5),
+}
+
+
+@pytest.mark.parametrize("make", READERS.values(), ids=READERS)
 def test_what_a_reader_raises_is_raised_behind_its_samples(make):
     read = make(fails)()
     assert next(read) == 1
     with pytest.raises(KeyError, match="sample"):
         next(read)
+
+
+@pytest.mark.parametrize("make", AHEAD.values(), ids=AHEAD)
+def test_samples_come_before_the_reader_has_more(make):
+    more = threading.Event()
+
+    def waits():
+        yield 1
+        more.wait(20)
+        yield 2
+
+    read = make(waits)()
+    assert next(read) == 1 and not more.is_set()
+    for thread in threading.enumerate():  # a program that ends does not wait for a reader that does
+        assert thread.daemon or not thread.name.startswith("paddle.reader")
+    more.set()
+    assert list(read) == [2]
 
 
 def test_what_a_mapper_raises():
