@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -88,6 +87,7 @@ class ClipGradByValue(ClipGradBase):
 
     Raises:
         ValueError: no ``min`` is given and ``max`` is not positive, or ``min`` lies above ``max``.
+        TypeError: ``min`` or ``max`` is no number.
 
     Example:
         >>> import paddle
@@ -101,14 +101,12 @@ class ClipGradByValue(ClipGradBase):
     """
 
     def __init__(self, max: float, min: float | None = None) -> None:
-        if min is None:
-            if max <= 0:
-                raise ValueError(f"[ClipGradByValue] requires max > 0 when min is not given, got {max}")
-            min = -max
-        if not min <= max:
-            raise ValueError(f"[ClipGradByValue] requires min <= max, got {min} and {max}")
-        self.max = float(max)
-        self.min = float(min)
+        self.max = _number(self, "max", max)
+        if min is None and not self.max > 0:
+            raise op_error(ValueError, "ClipGradByValue", "max > 0 when min is not given", max)
+        self.min = -self.max if min is None else _number(self, "min", min)
+        if not self.min <= self.max:
+            raise op_error(ValueError, "ClipGradByValue", "min <= max", f"{min} and {max}")
 
     def __str__(self) -> str:
         return f"Clip Gradient By Value, min = {self.min:f}, max={self.max:f}"
@@ -200,12 +198,20 @@ class ClipGradByGlobalNorm(ClipGradBase):
         return grads
 
 
-def _positive(op_name: ClipGradBase, clip_norm: float) -> float:
-    if not isinstance(clip_norm, numbers.Number) and not hasattr(clip_norm, "__float__"):
-        raise op_error(TypeError, type(op_name).__name__, "a number as clip_norm", repr(clip_norm))
-    if not clip_norm > 0:
-        raise ValueError(f"[{type(op_name).__name__}] requires a clip_norm above 0, got {clip_norm}")
-    return float(clip_norm)
+def _number(clip: ClipGradBase, name: str, value: Any) -> float:
+    try:
+        if not isinstance(value, str):
+            return float(value)
+    except (TypeError, ValueError):
+        pass
+    raise op_error(TypeError, type(clip).__name__, f"a number as {name}", repr(value))
+
+
+def _positive(clip: ClipGradBase, clip_norm: float) -> float:
+    value = _number(clip, "clip_norm", clip_norm)
+    if not value > 0:
+        raise op_error(ValueError, type(clip).__name__, "a clip_norm above 0", clip_norm)
+    return value
 
 
 def _elements(x: Tensor) -> Sequence[Tensor]:

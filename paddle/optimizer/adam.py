@@ -454,7 +454,10 @@ class NAdam(_Moments):
         name: str | None = None,
     ) -> None:
         self._set_betas(beta1, beta2, epsilon)
-        if momentum_decay < 0:
+        self._need_rate(learning_rate, least=0)
+        if isinstance(momentum_decay, str) or not hasattr(momentum_decay, "__float__"):
+            raise op_error(TypeError, "NAdam", "a number as momentum_decay", repr(momentum_decay))
+        if not momentum_decay >= 0:
             raise op_error(ValueError, "NAdam", "momentum_decay of 0 or more", momentum_decay)
         self._momentum_decay = float(momentum_decay)
         self._products: dict[tuple, tuple[int, float]] = {}  # by betas: a step, and the product up to it
@@ -541,6 +544,7 @@ class RAdam(_Moments):
         name: str | None = None,
     ) -> None:
         self._set_betas(beta1, beta2, epsilon)
+        self._need_rate(learning_rate, least=0)
         self._op = F.RadamUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 

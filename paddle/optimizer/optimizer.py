@@ -39,7 +39,7 @@ from umiak.core.slot import Slot, SlotRows
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
 from umiak.util.arguments import several
-from umiak.util.errors import op_error
+from umiak.util.errors import OperandError, op_error
 
 Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
 Rows = dict[Any, list[Row | SlotRows]]  # of each op: what is updated together
@@ -197,11 +197,15 @@ class Optimizer(HookedStep):
         else:
             self._add_param_group({"params": given})
 
-    def _need_rate(self, learning_rate: Any) -> None:
-        if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
-            kind = ValueError if learning_rate is None else TypeError
+    def _need_rate(self, learning_rate: Any, least: float | None = None) -> None:
+        if isinstance(learning_rate, LRScheduler):
+            return
+        if not _is_number(learning_rate):
+            kind = OperandError if learning_rate is None else TypeError  # the reference raises either
             required = "a float or an LRScheduler as learning_rate"
             raise op_error(kind, type(self).__name__, required, type(learning_rate).__name__)
+        if least is not None and not learning_rate >= least:
+            raise op_error(ValueError, type(self).__name__, f"a learning_rate of {least} or more", learning_rate)
 
     def _regularizer(self, decay: Any) -> WeightDecayRegularizer | None:
         if decay is None or isinstance(decay, WeightDecayRegularizer):

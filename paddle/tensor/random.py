@@ -693,13 +693,15 @@ def _check_weights(x: Tensor, least: int) -> None:
     data = x.numpy()
     if not data.size:
         return
-    if not data.min() >= 0:  # not a number, too
-        raise op_error(ValueError, "multinomial", "weights of 0 or more", f"{data.min()}")
-    if least == 1 and (data.max() if data.ndim == 1 else data.max(-1).min()) > 0:
+    lowest = data.min()
+    if not lowest >= 0:  # not a number, too
+        raise op_error(ValueError, "multinomial", "weights of 0 or more", f"{lowest}")
+    if lowest > 0 or (least == 1 and data.max(-1).min() > 0):
         return
     found = int(np.min(np.count_nonzero(data, axis=-1)))
     if found < least:
-        raise op_error(ValueError, "multinomial", f"at least {least} weights above 0 in a row", found)
+        required = f"{least} or more weights above 0 in each row" if least > 1 else "a weight above 0 in each row"
+        raise op_error(ValueError, "multinomial", required, found)
 
 
 def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Tensor:

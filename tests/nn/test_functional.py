@@ -853,5 +853,6 @@ def test_sizes_that_a_pooling_can_have_had(n):
     for size in (2, 6, 9):
         with pytest.raises(ValueError, match=r"requires an output_size less than a stride from \[4"):
             unpool(y, where, 2, output_size=[size] * n)
-    with pytest.raises(ValueError, match=f"requires an output_size of {n} spatial dims"):
-        unpool(y, where, 2, output_size=[4] * (n + 1))
+    for sizes in ([4] * (n + 1), [], *([4] if n > 1 else [])):
+        with pytest.raises(ValueError, match=f"requires an output_size of {n} spatial dims"):
+            unpool(y, where, 2, output_size=sizes)

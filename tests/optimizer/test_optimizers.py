@@ -507,15 +507,31 @@ def test_arguments_that_no_step_could_use():
     message = r"\[{}\] requires a float or an LRScheduler as learning_rate, got {}"
     for name in ("SGD", "Momentum", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSProp", "Rprop", "ASGD", "NAdam"):
         make = getattr(paddle.optimizer, name)
-        with pytest.raises(ValueError, match=message.format(name, "NoneType")):
-            make(learning_rate=None, parameters=parameters)
+        for kind in (ValueError, TypeError):
+            with pytest.raises(kind, match=message.format(name, "NoneType")):
+                make(learning_rate=None, parameters=parameters)
         with pytest.raises(TypeError, match=message.format(name, "str")):
             make(learning_rate="0.1", parameters=parameters)
     with pytest.raises(TypeError, match="a function as lr_ratio, got 5"):
         paddle.optimizer.AdamW(parameters=parameters, lr_ratio=5)
-    with pytest.raises(ValueError, match="momentum_decay of 0 or more, got -1"):
-        paddle.optimizer.NAdam(parameters=parameters, momentum_decay=-1.0)
+    for number in (-1.0, math.nan):
+        with pytest.raises(ValueError, match=f"momentum_decay of 0 or more, got {number}"):
+            paddle.optimizer.NAdam(parameters=parameters, momentum_decay=number)
+        for name in ("NAdam", "RAdam"):
+            with pytest.raises(ValueError, match=rf"\[{name}\] requires a learning_rate of 0 or more, got {number}"):
+                getattr(paddle.optimizer, name)(number, parameters=parameters)
+    no_numbers = ("a", None, 1j, [1], paddle.ones([2]))
+    for word in no_numbers:
+        with pytest.raises(TypeError, match="a number as max"):
+            paddle.nn.ClipGradByValue(word)
+        if word is not None:
+            with pytest.raises(TypeError, match="a number as min"):
+                paddle.nn.ClipGradByValue(1.0, word)
+    for word in no_numbers[:-1]:
+        with pytest.raises(TypeError, match="a number as momentum_decay"):
+            paddle.optimizer.NAdam(parameters=parameters, momentum_decay=word)
     for make in (paddle.nn.ClipGradByNorm, paddle.nn.ClipGradByGlobalNorm):
-        with pytest.raises(TypeError, match="a number as clip_norm, got 'a'"):
-            make("a")
+        for word in no_numbers:
+            with pytest.raises(TypeError, match="a number as clip_norm"):
+                make(word)
         assert make(np.float32(0.5)).clip_norm == 0.5

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle._public import OtherOrder, need_tensor, public
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
-from paddle.tensor._args import InternedOps, integer, real_number
+from paddle.tensor._args import InternedOps, integer, integers, real_number
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply
@@ -265,7 +265,7 @@ def _max_unpool(
     dims = zip(x.shape[2:], kernel, strides, pad, strict=True)
     sizes = least = tuple((m - 1) * s + k - 2 * p for m, k, s, p in dims)
     if output_size is not None:
-        sizes = tuple(int(m) for m in output_size)
+        sizes = integers(output_size, op_name, "output_size")
         if len(sizes) not in (n, n + 2):
             raise op_error(ValueError, op_name, f"an output_size of {n} spatial dims, or of all", list(sizes))
         sizes = sizes[-n:]
