@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import copy
+import enum
 import io
 import os
 import threading
@@ -14,52 +16,75 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from paddle._public import public
-from paddle.framework.io import write_with
+from paddle.framework.io import as_safetensors, value_of, write_with
 from paddle.framework.saving import save
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.runtime.program_tracer import outside
 from umiak.util.errors import op_error
+from umiak.util.locks import fork_safe
 from umiak.util.size import Size
 
-_lock = threading.Lock()
+_lock = fork_safe(threading.Lock())
 _writer: ThreadPoolExecutor | None = None
 _tasks: list[Future] = []
 
 
-_UNCHANGING = (type(None), bool, int, float, complex, str, bytes, np.generic, DType, Place)
+def _in_child() -> None:
+    """A forked child has no such thread, and its files are the parent's business."""
+    global _writer
+    _writer = None
+    _tasks.clear()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+# Exactly these: what derives from them may have attributes, which change.
+_UNCHANGING = frozenset({type(None), bool, int, float, complex, str, bytes})
+_FIXED = np.generic, DType, Place, enum.Enum
+_DICTS = frozenset({dict, collections.OrderedDict, collections.defaultdict, collections.Counter})
 
 
 class _Other(Exception):
     """An object that is not copied part by part is to be saved."""
 
 
+def _is_fixed(x: Any) -> bool:
+    """Is nothing of it ever changed? A record of NumPy is a view of an array."""
+    if type(x) is tuple:
+        return all(map(_is_fixed, x))
+    return type(x) in _UNCHANGING or (isinstance(x, _FIXED) and not isinstance(x, np.void))
+
+
 def _copied(x: Any, done: dict[int, Any]) -> Any:
     """``x`` with copies of its tensors, arrays and containers, of each one."""
     if id(x) in done:
         return done[id(x)]
-    if isinstance(x, Tensor):
-        copied = done[id(x)] = x.detach().clone()
+    kind = type(x)
+    if isinstance(x, Tensor) and not x.is_sparse():
+        with outside():  # a program that is recorded is not to have it
+            copied = done[id(x)] = value_of(x).clone()
         copied.name = x.name
         return copied
-    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+    if kind is np.ndarray and not x.dtype.hasobject:
         done[id(x)] = array = x.copy()
         return array
-    if isinstance(x, dict):
-        table = done[id(x)] = copy.copy(x)  # of a class of its own, which may want other arguments
+    if kind in _DICTS and all(map(_is_fixed, x)):
+        table = done[id(x)] = copy.copy(x)
         for k, v in x.items():
-            dict.__setitem__(table, k, _copied(v, done))  # not what its class makes of it: a counter's update adds
+            table[k] = _copied(v, done)
         return table
-    if type(x) in (list, Size):
+    if kind in (list, Size):
         items: list[Any] = []
         done[id(x)] = items
         for v in x:
             items.append(_copied(v, done))
         return items
-    if isinstance(x, tuple) and (type(x) is tuple or hasattr(x, "_fields")):
+    if isinstance(x, tuple) and (kind is tuple or (hasattr(x, "_fields") and not hasattr(x, "__dict__"))):
         parts = [_copied(v, done) for v in x]
-        return done.setdefault(id(x), type(x)(*parts) if hasattr(x, "_fields") else tuple(parts))
-    if isinstance(x, _UNCHANGING):
+        return done.setdefault(id(x), tuple.__new__(kind, parts))
+    if _is_fixed(x):
         return x
     raise _Other
 
@@ -69,7 +94,9 @@ def _task(obj: Any, path: Any, protocol: int, configs: dict[str, Any]) -> Callab
     try:
         copied = _copied(obj, {})
         return lambda: save(copied, path, protocol, **configs)
-    except _Other:
+    except (_Other, RecursionError):
+        if as_safetensors(path, configs):  # which refuses it by the name of the file
+            return lambda: save(obj, path, protocol, **configs)
         data = io.BytesIO()
     try:
         save(obj, data, protocol, **configs)

@@ -42,7 +42,8 @@ SLICES = "UnpackBigParamInfor@@"  # how protocols below 4 store arrays beyond 4 
 # --- saving --------------------------------------------------------------------------------------------------------
 
 
-def _array(x: Tensor) -> np.ndarray:
+def value_of(x: Tensor) -> Tensor:
+    """A tensor's value, which a parameter of static programs has in the current scope."""
     if x.is_sparse():
         raise TypeError("[save] requires dense tensors, got a sparse one. Save its indices and values.")
     if getattr(x, "_managed", False):
@@ -50,31 +51,34 @@ def _array(x: Tensor) -> np.ndarray:
 
         x = global_scope()._value_of(x)
     with outside():  # a program that is recorded is not to have it
-        a = host_values(x.detach())
+        return x.detach()
+
+
+def _array(x: Tensor) -> np.ndarray:
+    a = host_values(value_of(x))
     # Only bfloat16 has a carrier that the reverse way recognises; the others keep ml_dtypes' own.
     return a.view(np.uint16) if a.dtype == ml_dtypes.bfloat16 else a
 
 
 def _walk(x: Any) -> Iterator[Any]:
-    """``x`` and all that is in its dicts, lists and tuples, each once."""
+    """``x`` and all that is in its dicts, lists, tuples and sets, each once."""
     left, seen = [x], {id(x)}
     while left:
         x = left.pop()
         yield x
-        for v in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple)) else ():
+        for v in x.values() if isinstance(x, dict) else x if isinstance(x, (list, tuple, set, frozenset)) else ():
             if id(v) not in seen:
                 seen.add(id(v))
                 left.append(v)
 
 
-def _has_tensor(x: Any) -> bool:
-    return any(isinstance(v, Tensor) for v in _walk(x))
-
-
 def _is_state_dict(x: Any) -> bool:
-    return isinstance(x, dict) and all(
-        isinstance(v, Tensor) or (isinstance(v, dict) and not _has_tensor(v)) for v in x.values()
-    )
+    if not isinstance(x, dict):
+        return False
+    others = [v for v in x.values() if not isinstance(v, Tensor)]
+    if not all(isinstance(v, dict) for v in others):
+        return False
+    return not any(v is x or isinstance(v, Tensor) for v in _walk(others))
 
 
 def _parse_every_object(obj: Any, condition_func: Callable[[Any], bool], convert_func: Callable[[Any], Any]) -> Any:
@@ -89,7 +93,8 @@ def _parse_every_object(obj: Any, condition_func: Callable[[Any], bool], convert
 
 
 def _need_no_sets(x: Any) -> None:
-    if any(isinstance(v, (set, frozenset)) and any(map(_has_tensor, v)) for v in _walk(x)):
+    elements = [v for found in _walk(x) if isinstance(found, (set, frozenset)) for v in found]
+    if any(isinstance(v, Tensor) for v in _walk(elements)):
         raise op_error(TypeError, "save", "tensors in dicts, lists and tuples", "a set of tensors")
 
 
@@ -132,7 +137,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             os.close(directory)
 
 
-def _as_safetensors(path: Any, configs: dict[str, Any]) -> bool:
+def as_safetensors(path: Any, configs: dict[str, Any]) -> bool:
     """Return whether a file is one of safetensors: by its name, or because it is said."""
     by_name = not hasattr(path, "read") and not hasattr(path, "write") and os.fspath(path).endswith(".safetensors")
     return bool(configs.get("safetensors", by_name))
@@ -166,7 +171,7 @@ def save_data(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, *
         raise op_error(TypeError, "save", "known options", sorted(unknown)[0])
     if not hasattr(path, "write"):
         path = file_name("save", "the name of a file or a binary file object", path)
-    if _as_safetensors(path, configs):
+    if as_safetensors(path, configs):
         _save_safetensors(obj, path)
         return
     _need_no_sets(obj)
@@ -306,6 +311,8 @@ class _Unpack:
         elif kind is Instance:
             arguments, keywords = self.convert(x.arguments, depth + 1), self.convert(x.keywords, depth + 1)
             self.count(*arguments, *keywords.values())
+            if (converted := self.done.get(id(x))) is not None:  # by a part that holds it
+                return converted
             out, elements, items = x.make(*arguments, **keywords), x.elements, x.items
         elif kind is tuple or kind is set or kind is frozenset:
             if kind is not tuple and not any(type(v) in _MADE for v in x):
@@ -316,6 +323,8 @@ class _Unpack:
                 if kind is not tuple:
                     collide(hash(v), counts)
                 made.append(v)
+            if (converted := self.done.get(id(x))) is not None:  # by a part that holds it
+                return converted
             out = kind(made)
         elif kind is Array and x.objects is not None:
             flat = np.empty(len(x.objects), object)
@@ -395,7 +404,7 @@ def load_saved(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         raise op_error(TypeError, "load", "classes and functions as trusted", str(error)) from None
     if not hasattr(path, "read"):
         path = file_name("load", "the name of a file or a binary file object", path)
-    if not hasattr(path, "read") and _as_safetensors(path, configs):
+    if not hasattr(path, "read") and as_safetensors(path, configs):
         from umiak.checkpoint.safetensors import load_safetensors
 
         try:

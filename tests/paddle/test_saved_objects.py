@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle.framework import io as io_module
 
 
 def saved(x, **options):
@@ -144,6 +145,49 @@ def test_objects_that_refer_to_each_other():
     a.other, b.other, a.both = b, a, [a, b]
     found = saved(a)
     assert found.other.other is found and found.both[0] is found and found.both[1] is found.other
+
+
+def holding(kind):
+    """An object that a part of it holds, and how to reach it from there."""
+    outer, inner = ({}, {}) if kind in ("itself", "inner dict") else ([], argparse.Namespace())
+    if kind == "itself":
+        outer["x"] = outer
+        return outer, lambda x: x["x"]
+    if kind == "inner dict":
+        outer["x"] = inner
+        inner["up"] = outer
+        return outer, lambda x: x["x"]["up"]
+    whole = (outer, 1) if kind == "tuple" else (inner, Point(outer, 2))
+    outer.append(whole)
+    inner.up = whole
+    return whole, (lambda x: x[0][0]) if kind == "tuple" else (lambda x: x[0].up)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+@pytest.mark.parametrize("kind", ["itself", "inner dict", "tuple", "named tuple"])
+def test_objects_that_hold_themselves(kind, protocol):
+    whole, reach = holding(kind)
+    file = io.BytesIO()
+    paddle.save(whole, file, protocol)
+    file.seek(0)
+    found = paddle.load(file, trusted=[Point])
+    assert reach(found) is found and type(found) is type(whole)
+
+
+@pytest.mark.parametrize("each", [lambda x: x, lambda x: [x], lambda x: {(x["k"], 1)}], ids=["dict", "list", "set"])
+def test_what_many_dicts_share_is_looked_at_once(each, monkeypatch):
+    looked = []
+    walk = io_module._walk
+    monkeypatch.setattr(io_module, "_walk", lambda x: (looked.append(v) or v for v in walk(x)))
+    shared = {i: float(i) for i in range(300)} | {"k": tuple(range(300))}
+    paddle.save({i: each(shared) for i in range(300)}, io.BytesIO())
+    assert len(looked) < 12 * 300
+
+
+@pytest.mark.parametrize("around", [lambda x: {x}, lambda x: [{(1, x)}], lambda x: {"a": {frozenset([x])}}])
+def test_tensors_in_sets_are_refused(around):
+    with pytest.raises(TypeError, match="a set of tensors"):
+        paddle.save(around(paddle.ones([1])), io.BytesIO())
 
 
 # --- of the user's ---------------------------------------------------------------------------------------------------
