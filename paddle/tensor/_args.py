@@ -98,9 +98,10 @@ def integer(x: Any, op: str, arg_name: str) -> int:
 
 
 def number(x: Any) -> Any:
-    """A 0-d (or one-element) tensor or NumPy scalar as a Python scalar; numbers pass."""
+    """A 0-d (or one-element) tensor or NumPy scalar as a Python scalar; numbers pass. A program in which the tensor's
+    size is open is for runs in which it has one element."""
     if isinstance(x, Tensor):
-        return x.item()
+        return (x if type(x._count) is int else F.reshape(x, ())).item()
     return x.item() if isinstance(x, (np.generic, np.ndarray)) else x
 
 

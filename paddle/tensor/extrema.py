@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
+import math
 from typing import Any
+
+import numpy as np
 
 from paddle._public import also, inplace, public
 from paddle.tensor._args import (
@@ -18,6 +20,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
+from umiak.ir.sym import kind_of
 
 
 @public
@@ -32,8 +35,8 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *
             shape.
 
     Returns:
-        Tensor of the broadcast shape and x's dtype; of float32 if x is integer and a bound has a fraction, and of the
-        promoted dtype if a bound is a tensor of more than one element.
+        Tensor of the broadcast shape and x's dtype; of float32 if x is integer and a bound floating, and of the
+        promoted dtype if x is floating and a bound a floating tensor of more than one element.
 
     Raises:
         TypeError: x is no tensor, or is bool or complex, or its dtype cannot be promoted with a bound's.
@@ -58,7 +61,7 @@ _CLIP_OP = F.Clip()
 
 
 def _clip_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """Integers stay integers in place, where a bound has a fraction, too; floats take one pass over the memory."""
+    """Integers stay integers in place, between floating bounds, too; floats take one pass over the memory."""
     low, high = args if len(args) == 2 else (kwargs.get("min"), kwargs.get("max"))
     if (
         type(low) in (float, int)
@@ -67,8 +70,19 @@ def _clip_within(x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         and x.dtype.is_floating
     ):
         return updated(x, _CLIP_OP, (x, low, high))
-    clipped = clip(x, *args, **kwargs)
-    return cast(clipped, x.dtype) if x.dtype.is_integer else clipped
+    if not x.dtype.is_integer:
+        return clip(x, *args, **kwargs)
+    y = clip(x, *map(_without_fraction, args), **{k: _without_fraction(v) for k, v in kwargs.items()})
+    return cast(y, x.dtype)
+
+
+def _without_fraction(b: Any) -> Any:
+    """A bound of integers that stay integers; an infinite one bounds nothing."""
+    if isinstance(b, Tensor) and b.dtype.is_floating and not current().trace and b.size == 1:
+        b = b.item()
+    if not isinstance(b, (float, np.floating)):
+        return b
+    return int(b) if math.isfinite(b) else None
 
 
 clip_ = inplace(clip, "paddle.tensor Tensor", by=_clip_within, write=some_elements)
@@ -77,24 +91,25 @@ clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_", by=_clip_within, w
 
 
 def _clip(x: Tensor, min: Any, max: Any) -> Tensor:
-    """Bounds that are tensors, or integers between fractions."""
+    """Bounds that are tensors, or of integers."""
     if min is None and max is None:
         return F.copy(x)
+    integers = x.dtype.is_integer
+    if integers and (_is_floating(min) or _is_floating(max)):
+        x = F.cast(x, dtype=dt.float32)
     bounds = [_bound(b, x) for b in (min, max)]
-    if x.dtype.is_integer and builtins.any(isinstance(b, float) for b in bounds):
-        if builtins.any(isinstance(b, float) and b != int(b) for b in bounds if b is not None and _is_finite(b)):
-            x = F.cast(x, dtype=dt.float32)
-        else:
-            bounds = [
-                int(b) if isinstance(b, float) and _is_finite(b) else None if isinstance(b, float) else b
-                for b in bounds
-            ]
     for i, b in enumerate(bounds):
         if isinstance(b, Tensor):
-            if x.dtype.is_integer and b.dtype.is_floating and type(b._count) is int and b._count == 1:
-                x = F.cast(x, dtype=dt.float32)
+            if x.dtype is dt.int64 or (x.dtype.is_floating and (integers or b.dtype.is_integer)):
+                b = cast(b, x.dtype)
             x, bounds[i] = same_dtype("maximum", x, b)
     return F.clip(x, bounds[0], bounds[1])
+
+
+def _is_floating(b: Any) -> bool:
+    if isinstance(b, Tensor):
+        return b.dtype.is_floating
+    return b is not None and kind_of(number(b)) == "float"
 
 
 def _bound(b: Any, x: Tensor) -> Any:
@@ -103,17 +118,10 @@ def _bound(b: Any, x: Tensor) -> Any:
         return number(b)
     if type(b._count) is not int or b._count != 1:
         return b
-    fractions = x.dtype.is_integer and b.dtype.is_floating
-    if not b.stop_gradient:
-        return F.cast(b, dtype=dt.float32) if fractions else b
-    if current().trace and (x.dtype.is_floating or fractions):  # not known; it counts for x's dtype as a number does
-        return F.cast(F.reshape(b, ()), dtype=dt.float32 if fractions else x.dtype)
+    # Its value is not known, or wants a gradient. It counts for x's dtype as a number does.
+    if x.dtype.is_floating and (current().trace or not b.stop_gradient):
+        return cast(F.reshape(b, ()), x.dtype)
     return b.item()
-
-
-def _is_finite(x: Any) -> bool:
-    """Return whether a number is finite."""
-    return x - x == 0
 
 
 @public(op=F.Fmax())

@@ -248,7 +248,7 @@ def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tens
     part = list(shape_of(shape, "unflatten"))
     if -1 in part:
         rest = -math.prod(part)
-        if rest <= 0 or x.shape[k] % rest:
+        if not dim.le(1, rest) or not dim.eq(x.shape[k] % rest, 0):
             raise op_error(ValueError, "unflatten", f"sizes whose product is {x.shape[k]}", part)
         part[part.index(-1)] = x.shape[k] // rest
     if not dim.eq(math.prod(part), x.shape[k]):

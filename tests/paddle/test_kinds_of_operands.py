@@ -126,3 +126,29 @@ def test_coordinates_need_a_dim():
     for call in (paddle.nonzero, paddle.argwhere):
         with pytest.raises(ValueError, match="at least one dim"):
             call(paddle.to_tensor(3.0))
+
+
+@pytest.mark.parametrize("bound", [2.0, 2.5, float("inf"), np.float32(2.0), "float32", "float64"])
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_between_floating_bounds_are_float32(dtype, bound):
+    x, high = paddle.to_tensor([-3, 1, 9], dtype=dtype), bound
+    if isinstance(bound, str):
+        high = paddle.to_tensor(2.0, dtype=bound)
+    y = paddle.clip(x, max=high)
+    assert y.dtype is paddle.float32
+    np.testing.assert_array_equal(y.numpy(), np.minimum([-3, 1, 9], float(high)))
+    assert x.clip_(max=high).dtype is x.dtype
+    np.testing.assert_array_equal(x.numpy(), np.minimum([-3, 1, 9], float(high)).astype(dtype))
+
+
+def test_integers_are_bounded_exactly_in_place():
+    x = paddle.to_tensor([2**60 + 1])
+    assert x.clip_(min=0.0).item() == 2**60 + 1
+    assert x.clip_(min=paddle.to_tensor(0.0)).item() == 2**60 + 1
+
+
+@pytest.mark.parametrize(("dtype", "bounds"), [("float32", "int64"), ("int64", "int32"), ("int64", "float32")])
+def test_several_bounds_of_another_dtype(dtype, bounds):
+    low = paddle.to_tensor([0, 2, 4], dtype=bounds)
+    y = paddle.clip(paddle.to_tensor([-3, 1, 9], dtype=dtype), low, 8)
+    assert y.tolist() == [0, 2, 8] and y.dtype is (paddle.float32 if "float32" in (dtype, bounds) else paddle.int64)

@@ -42,6 +42,9 @@ def test_a_probability_of_dropout(shape, axis, mode, programs):
 
 CALLS = {
     "full": lambda n: paddle.full([2, n], n),
+    "arange": lambda n: paddle.arange(n),
+    "arange with a step": lambda n: paddle.arange(n, -6, -n),
+    "unflatten": lambda n: paddle.unflatten(paddle.ones([2, 15]), 1, [n, -1]),
     "full of a float": lambda n: paddle.full([2], n.astype("float32") / 2),
     "eye": lambda n: paddle.eye(n, 2),
     "one_hot": lambda n: F.one_hot(paddle.to_tensor([0, 1]), n),
@@ -153,17 +156,17 @@ BOUNDS = {
     "both": lambda x, low: paddle.clip(x, low, 3.0),
     "the upper one": lambda x, low: paddle.clip(x, max=low),
     "of integers": lambda x, low: paddle.clip(x.astype("int64"), low, 3),
+    "of int32 beside a fraction": lambda x, low: paddle.clip(x.astype("int32"), low, 8.5),
+    "an integer": lambda x, low: paddle.clip(x, low.astype("int64") if isinstance(low, paddle.Tensor) else int(low)),
 }
 
 
-# Of several floating bounds integers are refused.
-@pytest.mark.parametrize(
-    ("name", "shape"), [(name, s) for name in BOUNDS for s in ([], [1], [None]) if name != "of integers" or s != [None]]
-)
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("shape", [[], [1], [None]])
 def test_bounds_of_clip(name, shape, programs):
     main, _ = programs
     y = BOUNDS[name](data("x", [3, 4]), data("low", shape))
-    for value in (1.5, 2.5):
+    for value in (1.5, 2.0):  # the dtype is not of the value
         with paddle.base.dygraph.guard():
             wanted = BOUNDS[name](paddle.to_tensor(X), value).numpy()
         (found,) = run(main, {"x": X, "low": np.full([1] if shape else [], value, "float32")}, y)
