@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from types import CellType, CodeType, FunctionType
+from types import CellType, CodeType, FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any
 
 from paddle.jit.concrete import ConcreteProgram, spec_of
@@ -30,10 +30,11 @@ from paddle.jit.sot.control import (
 )
 from paddle.jit.sot.frame import HANDLERS, NULL, RETURNED, Frame
 from paddle.jit.sot.liveness import live_locals
+from paddle.jit.sot.models.classes import class_attribute
 from paddle.jit.sot.rebuild import InlinedFrames, Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
 from paddle.jit.sot.simulator import Simulator
-from paddle.jit.sot.sources import ArrayTensor, Item, Namespace, Source
+from paddle.jit.sot.sources import ArrayTensor, Item, Member, Namespace, Source
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from paddle.jit.sot.translation import has_captured_branches
 from paddle.jit.source.callees import rewritten
@@ -732,10 +733,17 @@ def _only_returns(f: Frame) -> bool:
 
 
 def item_of(x: Any, key: Any) -> Any:
-    """Return an item of a built-in container, and make none."""
+    """Return an item of a built-in container as it stands there: no method of the user's is called, none is made."""
     if isinstance(x, dict):
         return dict.__getitem__(x, key) if dict.__contains__(x, key) else None
-    return x[key] if isinstance(x, (list, tuple, collections.deque)) else None
+    kind = next((kind for kind in (list, tuple, collections.deque) if isinstance(x, kind)), None)
+    return None if kind is None else kind.__getitem__(x, key)
+
+
+def member_of(x: Any, name: str) -> Any:
+    """Return what a slot holds, or what a class in C gives: no property is called."""
+    found, _ = class_attribute(type(x), name)
+    return found.__get__(x) if type(found) in (MemberDescriptorType, GetSetDescriptorType) else None
 
 
 class Readers(dict[Source, tuple[CodeType, Namespace]]):
@@ -745,12 +753,13 @@ class Readers(dict[Source, tuple[CodeType, Namespace]]):
         names = Namespace()
         text = ""
         for part in source.path():
-            # Nothing is known of the class yet: an item of a defaultdict would be made.
-            text = (
-                f"{names.name(item_of)}({text}, {names.name(part.key)})"
-                if type(part) is Item
-                else part.expression(text, names)
-            )
+            # Nothing is known of the class yet, which may have methods and properties of the user's.
+            if type(part) is Item:
+                text = f"{names.name(item_of)}({text}, {names.name(part.key)})"
+            elif type(part) is Member:
+                text = f"{names.name(member_of)}({text}, {part.name!r})"
+            else:
+                text = part.expression(text, names)
         made = self[source] = compile(text, "<source>", "eval"), names
         return made
 
@@ -759,5 +768,5 @@ class Readers(dict[Source, tuple[CodeType, Namespace]]):
         code, names = self[source]
         try:
             return eval(code, names, bound)
-        except Exception:  # of another class, whose attributes are properties
+        except (KeyError, IndexError, AttributeError, ValueError, TypeError):
             return None

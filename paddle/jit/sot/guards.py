@@ -103,6 +103,10 @@ class Guards:
         """The dict has no such key."""
         self._add("missing", source, key, key)
 
+    def item(self, source: Source, key: Any, there: bool) -> None:
+        """The dict has such a key, or none, whatever its class says of that, or would make."""
+        self._add("item" if there else "no item", source, key, key)
+
     def length(self, source: Source, n: int) -> None:
         """The container has this many elements."""
         self._add("length", source, n)
@@ -245,6 +249,9 @@ class _Writer:
             self.lines.append(f"if {value!r} in {x}.__dict__: return None")
         elif kind == "missing":
             self.lines.append(f"if {name(value) if type(value) is not str else repr(value)} in {x}: return None")
+        elif kind in ("item", "no item"):
+            differs = "not " * (kind == "item")
+            self.lines.append(f"if {differs}{name(dict.__contains__)}({x}, {name(value)}): return None")
         elif kind == "length":
             self.lines.append(f"if len({x}) != {value}: return None")
         elif kind == "keys":

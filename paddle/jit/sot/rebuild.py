@@ -20,6 +20,7 @@ from types import (
     GetSetDescriptorType,
     MethodDescriptorType,
     MethodType,
+    MethodWrapperType,
     ModuleType,
     TracebackType,
     WrapperDescriptorType,
@@ -308,6 +309,10 @@ class Rebuilder:
         owner = getattr(x, "__self__", None)
         if owner is None or isinstance(owner, (ModuleType, type)):
             return self.names.name(x)
+        if type(x) is MethodWrapperType:
+            found = vars(x.__objclass__)[x.__name__]
+            if found is not class_attribute(type(owner), x.__name__)[0]:  # of another name: int.__repr__ as __str__
+                return f"{self.names.name(found)}.__get__({self.value(owner)})"
         return f"{self.value(owner)}.{x.__name__}"
 
     def _container(self, x: Any, kind: type) -> str:

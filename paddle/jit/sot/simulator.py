@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import enum
 import functools
 import inspect
 import operator
@@ -71,6 +72,7 @@ from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 
 _TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
+_UNCHANGING = (int, float, complex, str, bytes)  # bases of enumerations whose methods have no effect
 MOST_REGIONS = 30  # branches and loops on tensors that are captured inside of each other
 
 
@@ -218,6 +220,7 @@ class Simulator:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self.in_part = False  # of an operation: what is called now does not give the operation's result
         self.world = trace.capture.world = Simulated(self)
         trace.capture.builder.locate = trace.capture.scope.locate = self.users_line
         trace.caller = lambda function, args: self.call(function, args, {})
@@ -229,11 +232,13 @@ class Simulator:
 
     def run(self, frame: Frame) -> str:
         """Run a frame inside of the others."""
-        n = len(self.frames)
+        n, part = len(self.frames), self.in_part
         self.frames.append(frame)
+        self.in_part = False
         try:
             return frame.run()
         finally:
+            self.in_part = part
             self.unwind_to(n)
 
     def break_graph(self, reason: str, between: bool = False, python: bool = False) -> NoReturn:
@@ -328,8 +333,9 @@ class Simulator:
     # --- calls
 
     def call(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool = False) -> Any:
-        """Return what a call gives."""
-        n = len(self.frames)
+        """Return what a call gives; ``direct``: unchanged, it is the result of the operation that is being done."""
+        n, part = len(self.frames), self.in_part
+        self.in_part = part or not direct
         try:
             return self._call(f, args, kwargs, direct)
         except Control:
@@ -344,6 +350,8 @@ class Simulator:
         except BaseException:
             self.unwind_to(n)
             raise
+        finally:
+            self.in_part = part
 
     def _call(self, f: Any, args: tuple, kwargs: dict[str, Any], direct: bool) -> Any:
         model = model_of(f)
@@ -500,7 +508,7 @@ class Simulator:
         if not kept and (self.trace.policy.full_graph or has_captured_branches(f) or is_rewriting(self.frames)):
             f = rewritten(f)
             code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-        frame = Frame(self, code, f.__globals__, variables, cells, direct)
+        frame = Frame(self, code, f.__globals__, variables, cells, direct and not self.in_part)
         if code.co_flags & inspect.CO_GENERATOR:
             frame.direct = False
             return self.trace.made(Generator(self, frame))
@@ -622,6 +630,8 @@ class Simulator:
         symbolic = symbolic_in((*args, *kwargs.values()))
         if symbolic is not None and f not in SYMBOLIC:
             self.trace.steer(symbolic)
+        if f is bytes and args and (own := special(args[0], "__bytes__")) is not None:
+            return self.call(own, args, kwargs)
         iterates = f in ITERATING or getattr(f, "__name__", "") == "join" or getattr(f, "__module__", "") == "math"
         args = tuple(self._looked_into(f, x, iterates) for x in args)
         args = tuple(Callback(self, x) if type(x) in (FunctionType, MethodType, functools.partial) else x for x in args)
@@ -688,7 +698,7 @@ class Simulator:
             return get_attribute(self, owner, *args)
         if name == "__init__" and not args:
             return None
-        if kind is str or kind is bytes:
+        if kind is str or kind is bytes or (isinstance(owner, enum.Enum) and isinstance(owner, _UNCHANGING)):
             if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())) or holds(Tensor, args):
                 return self.break_graph(f"a text is made of a tensor by {name}")
             return self.pure(f, tuple(list(x) if is_iterator(x) else x for x in args), kwargs)
@@ -768,9 +778,14 @@ class Simulator:
         """Return a value that was read, looked into."""
         return self.trace.wrap(x.value, x.source) if type(x) is Unset else x
 
-    def attribute(self, x: Any, name: str) -> Any:
-        """Return an attribute of an object."""
-        return attributes.attribute(self, x, name)
+    def attribute(self, x: Any, name: str, direct: bool = False) -> Any:
+        """Return an attribute of an object; ``direct``: it is the result of the operation that is being done."""
+        part = self.in_part
+        self.in_part = part or not direct
+        try:
+            return attributes.attribute(self, x, name)
+        finally:
+            self.in_part = part
 
     def global_variable(self, space: dict[str, Any], builtin: dict[str, Any], name: str) -> Any:
         """Return a global variable of a function, or a built-in one."""

@@ -26,7 +26,7 @@ def get_attribute(sim: Simulator, x: Any, name: Any, *default: Any) -> Any:
     if not isinstance(name, str):
         return getattr(x, name)
     try:
-        value = sim.attribute(x, name)
+        value = sim.attribute(x, name, direct=not default)
     except AttributeError:
         if not default:
             raise

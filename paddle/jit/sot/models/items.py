@@ -62,19 +62,18 @@ def _getitem(sim: Simulator, x: Any, key: Any) -> Any:
     if isinstance(x, (dict, *TABLES)):
         key = sim.trace.number_of(key)
         look_up(sim, key)
+        holds = dict.__contains__(x, key) if isinstance(x, dict) else key in x  # whatever the user's class says
+        source = sim.trace.sources.get(id(x))
+        known = source is None or kind in EXACT or isinstance(x, TABLES) or sim.trace.is_fresh(x)
+        if not known:  # of a class of the user's, which no guard has looked into
+            sim.trace.guards.item(source, key, holds)  # type: ignore[arg-type]
         missing = special(x, "__missing__")
-        if missing is not None and key not in x:
+        if missing is not None and not holds:
             return sim.call(missing, (x, key), {}, direct=True)
-        if isinstance(x, collections.defaultdict) and key not in x and x.default_factory is not None:
+        if isinstance(x, collections.defaultdict) and not holds and x.default_factory is not None:
             value = x[key] = sim.call(x.default_factory, (), {})
             return value
-        source = sim.trace.sources.get(id(x))
-        if source is None or kind in EXACT or isinstance(x, TABLES) or sim.trace.is_fresh(x):
-            return x[key]
-        if key not in x:  # of a class of the user's, which no guard has looked into
-            sim.trace.guards.missing(source, key)
-            return x[key]
-        return sim.trace.wrap(x[key], Item(source, key))
+        return x[key] if known or not holds else sim.trace.wrap(x[key], Item(source, key))
     if kind in EXACT or isinstance(x, tuple):
         if isinstance(key, Tensor):
             return sim.break_graph("a tensor is the index of a container")

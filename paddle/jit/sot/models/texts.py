@@ -35,12 +35,25 @@ def _text(kind: Callable[..., str]) -> None:
         name = "__str__" if kind is str and class_attribute(type(x), "__str__")[1] is not object else "__repr__"
         f = special(x, name)
         if f is not None and not is_library(type(x).__module__):
-            return sim.call(f, (x,), {}, direct=True)
+            made = sim.call(f, (x,), {}, direct=kind is not ascii)
+            if not isinstance(made, str):
+                raise TypeError(f"{name} returned non-string (type {type(made).__name__})")
+            return made if kind is not ascii else ascii(_Written(made))
         if isinstance(x, BaseException):
             sim.attribute(x, "args")
         if _has_plain_text(x):
             return kind(*args, **kwargs)
         return sim.break_graph(f"a text is made of {type(x).__name__}")
+
+
+class _Written:
+    """An object of a known text, of which ``ascii`` writes the other characters by their numbers."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
 
 
 def _has_plain_text(x: Any) -> bool:
