@@ -48,7 +48,12 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *
         [0.0, 0.5, 3.0]
     """
     need_tensor(x, "clip")
-    if x.dtype.is_floating and type(min) in _NUMBERS and type(max) in _NUMBERS and not min is max is None:
+    low, high = type(min), type(max)
+    if (
+        (low in _NUMBERS and high in _NUMBERS)
+        and not min is max is None
+        and (x.dtype.is_floating or (low is not float and high is not float))
+    ):
         return F.clip(x, min, max)
     return _clip(x, min, max)
 
