@@ -41,8 +41,12 @@ def numpy(self: Tensor, blocking: bool = True) -> np.ndarray:
         >>> x.tolist()
         [0.0, 0.0]
     """
-    a = host_values(self)
-    return a.copy() if access(self.place) == ACCESS_HOST else a
+    return _own_values(self)
+
+
+def _own_values(x: Tensor) -> np.ndarray:
+    a = host_values(x)
+    return a.copy() if access(x.place) == ACCESS_HOST or not a.flags.writeable else a
 
 
 @public("Tensor")
@@ -261,7 +265,8 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
         A copy; with ``copy=False`` an array over the memory of the tensor.
 
     Raises:
-        ValueError: ``copy`` is False and the dtype is another one.
+        ValueError: ``copy`` is False, and the dtype is another one or one of 4 bits, or the tensor is on a device whose
+            memory the host cannot read.
 
     Example:
         >>> import paddle
@@ -269,12 +274,17 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
         >>> np.asarray(paddle.ones([2])).tolist()
         [1.0, 1.0]
     """
-    a = host_values(self)
-    if dtype is not None and a.dtype != dtype:
-        if copy is False:
+    if copy is False:
+        if self.dtype.is_packed or access(self.place) != ACCESS_HOST:
+            given = f"{self.dtype.name} on {self.place.name}"
+            raise op_error(ValueError, "__array__", "elements of whole bytes on the host to share memory", given)
+        a = host_values(self)
+        if dtype is not None and a.dtype != dtype:
             raise op_error(ValueError, "__array__", f"dtype {a.dtype} to share memory", dtype)
-        return a.astype(dtype)
-    return a if copy is False or access(self.place) != ACCESS_HOST else a.copy()
+        return a
+    if dtype is not None and self.dtype.numpy != dtype:
+        return host_values(self).astype(dtype)
+    return _own_values(self)
 
 
 def _cuda_array(self: Tensor) -> dict[str, Any]:

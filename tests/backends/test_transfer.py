@@ -33,6 +33,16 @@ def back(x):
 # --- the op
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int4"])
+def test_arrays_do_not_share_memory_of_devices(dtype):
+    x = to(paddle.to_tensor(X).astype(dtype), FAKE)
+    with pytest.raises(ValueError, match=f"requires elements of whole bytes on the host.*{dtype} on fake:0"):
+        x.__array__(copy=False)
+    for a in (x.numpy(), np.asarray(x)):
+        a[0, 0] = np.float32(3)
+        assert a.astype("float32").max() == 5 and back(x).astype("float32").tolist() == X.tolist()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bool", "int64", "float16", "complex128"])
 @pytest.mark.parametrize("way", [(FAKE,), (FAKE, OTHER), (FAKE, OTHER, FAKE, CPU), (OTHER, CPU, FAKE)])
 def test_elements_come_as_they_are(way, dtype):

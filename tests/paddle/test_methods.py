@@ -131,6 +131,16 @@ def test_arrays_over_the_memory_of_a_tensor():
     assert y.dtype is paddle.float64
 
 
+@pytest.mark.parametrize("dtype", ["int4", "uint4", "float4_e2m1fn"])
+def test_packed_elements_are_not_shared_with_arrays(dtype):
+    x = paddle.ones([3]).astype(dtype)
+    with pytest.raises(ValueError, match=rf"requires elements of whole bytes on the host.*{dtype} on cpu"):
+        x.__array__(copy=False)
+    for a in (x.numpy(), np.asarray(x), np.array(x)):
+        a[0] = np.float32(2)
+        assert a.astype("float32").tolist() == [2, 1, 1] and x.astype("float32").tolist() == [1, 1, 1]
+
+
 @pytest.mark.parametrize("symbol", ["+", "-", "*", "/", "<", "=="])
 def test_numpy_on_either_side(symbol):
     a, x = np.array([1.0, 2.0], np.float32), paddle.to_tensor([3.0, 2.0])
