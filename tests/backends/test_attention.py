@@ -112,6 +112,19 @@ def test_sizes(size, causal, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(("dim", "value_dim"), [(1, 1), (8, 8), (16, 40), (33, 16), (72, 72)])
+def test_one_query_by_one_or_together(dim, value_dim, dtype):
+    """Queries from which on they are computed together depend on the dims; results do not."""
+    q, k, v, _ = operands(2, 18, 20, 2, 1, dim, value_dim, dtype)
+    mask = draw(np.random.default_rng(1), (18, 20), dtype)
+    for given in (None, mask):
+        want = by_ref(ops.Attention(), q, k, v, given)
+        for n in range(1, 19):
+            got = run(ops.Attention(), q[:, :n], k, v, None if given is None else given[:n])
+            close(got, wide(want[0])[:, :n], dtype, f"{n} queries")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("size", [SIZES[i] for i in (3, 6, 8, 9, 11, 13)])
 def test_capped_scores(size, dtype):
     """In strips and one by one, with each kind of mask, dropout, and a gradient of the log-sum-exp."""

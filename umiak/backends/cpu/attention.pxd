@@ -656,6 +656,7 @@ cdef void add_weighted_values(const Call* c, char* to, const char* values, int64
                   int64_t n, const char* factor, int64_t low, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil
+cdef int64_t few_rows(const Call* c) noexcept nogil
 cdef int64_t few_scratch(const Call* c) noexcept nogil
 cdef int few_part(void* arg, int64_t part) noexcept nogil
 cdef int64_t forward_scratch(const Call* c) noexcept nogil

@@ -758,6 +758,12 @@ cdef inline double lse(const Config* config, double most, double total) noexcept
 
 
 # ---- few queries per key head -----------------------------------------------------------------------------------------
+cdef int64_t few_rows(const Call* c) noexcept nogil:
+    """How many queries cost as much one by one as a strip of them: half a strip, fewer of heads of less than 72 dims, where the calls
+    for each query count."""
+    return max(1, min(c.config.width // 2, c.config.width * (c.dim + c.value_dim + 112) // 512))
+
+
 cdef int64_t few_scratch(const Call* c) noexcept nogil:
     cdef const Config* config = c.config
     return (c.n_rows * (align_up(c.padded_dim * config.size) + align_up(c.padded_value_dim * config.size) + align_up(3 * config.size))
@@ -886,8 +892,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         see_nothing(&c)
         return 0
     work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
-    # Half of a strip costs as much as a whole one.
-    if 2 * c.n_rows <= config.width and not config.dropout and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
+    if c.n_rows <= few_rows(&c) and not config.dropout and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
         c.local = few_scratch(&c)
         run_parts(few_part, &c, heads, work, &result)
     else:

@@ -163,7 +163,7 @@ cdef struct Launch:
 
 
 cdef bint goes_one_by_one(const Call* c) noexcept nogil:
-    return 2 * c.n_rows <= c.config.width
+    return c.n_rows <= few_rows(c)
 
 
 cdef void of_sequence(const Launch* l, int64_t b, Call* c) noexcept nogil:
