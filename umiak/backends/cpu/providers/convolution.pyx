@@ -21,7 +21,7 @@ from umiak.backends.cpu.providers.depthwise cimport After, by_depthwise, is_dept
 from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, USE_SMALL, check, itemsize_of, narrow, widen,
 )
-from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, layout_of, strides_of
+from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, lies_last, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.pointwise cimport by_strips, multiplies_strips
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
@@ -804,7 +804,10 @@ cdef int launch_strips(Launcher* self, void** ptrs, const int64_t* dims, const u
     cdef bint done = False
     parse(self, dims, scalars, &q)
     sizes_of(&q, &x, &w, &g)
-    layouts[0], layouts[1], layouts[2] = layout_of(x.sizes, x.by, r), CHANNELS_FIRST, layout_of(g.sizes, g.by, r)
+    # Strips are for images with channels last, which one place is, too.
+    layouts[0] = CHANNELS_LAST if lies_last(x.sizes, x.by, r) else layout_of(x.sizes, x.by, r)
+    layouts[2] = CHANNELS_LAST if lies_last(g.sizes, g.by, r) else layout_of(g.sizes, g.by, r)
+    layouts[1] = CHANNELS_FIRST
     if self.libs & USE_ONEDNN and elements(x.sizes, r) and elements(g.sizes, r) and layouts[0] != ELSEWISE and layouts[2] != ELSEWISE:
         strides_of(layouts[0], x.sizes, r, x.by)
         strides_of(layouts[2], g.sizes, r, g.by)

@@ -9,10 +9,23 @@ cdef enum:
     ELSEWISE = 2
 
 
+cdef inline bint lies_last(const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
+    """Return whether channels are last; of one place, or one channel, they are that, too."""
+    cdef int64_t step = 1
+    cdef int i, axis
+    for i in range(r):
+        axis = 1 if i == 0 else 0 if i == r - 1 else r - i
+        if sizes[axis] != 1:
+            if by[axis] != step:
+                return False
+            step *= sizes[axis]
+    return True
+
+
 cdef inline int layout_of(const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
     """How a tensor lies; axes of size 1 may have any stride."""
     cdef int64_t step = 1
-    cdef int i, axis
+    cdef int i
     for i in range(r - 1, -1, -1):
         if sizes[i] != 1:
             if by[i] != step:
@@ -20,14 +33,7 @@ cdef inline int layout_of(const int64_t* sizes, const int64_t* by, int r) noexce
             step *= sizes[i]
     else:
         return CHANNELS_FIRST
-    step = 1
-    for i in range(r):
-        axis = 1 if i == 0 else 0 if i == r - 1 else r - i
-        if sizes[axis] != 1:
-            if by[axis] != step:
-                return ELSEWISE
-            step *= sizes[axis]
-    return CHANNELS_LAST
+    return CHANNELS_LAST if lies_last(sizes, by, r) else ELSEWISE
 
 
 cdef inline void strides_of(int layout, const int64_t* sizes, int r, int64_t* by) noexcept nogil:
