@@ -16,7 +16,6 @@ from paddle.static.formats.recompose import Recomposed
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
-from umiak.ir.serialise import FormatError
 from umiak.runtime.program_tracer import outside
 
 _LINEAR, _AT = "pd_op.weight_only_linear", 1  # which operand is the weight
@@ -33,18 +32,18 @@ def untiled(module: Module, values: dict[str, Any]) -> tuple[Module, dict[str, A
     It is for whoever owns the values: further ones from the model's file would be in tiles.
     """
     stored = _stored(module)
-    names = {
-        o.results[0].number: o.plain("parameter_name")
-        for o in module.named(PARAMETER)
-        if o.results[0].number in stored and o.plain("parameter_name") in values
-    }
+    held = [(o.results[0].number, o.plain("parameter_name")) for o in module.named(PARAMETER)]
+    orders: dict[str, set[_Stored | None]] = {}  # by names: a file may name one twice
+    for n, name in held:
+        orders.setdefault(name, set()).add(stored.get(n))
+    names = {n: name for n, name in held if name in values and orders[name] == {stored.get(n)} and n in stored}
     rows: dict[str, Tensor] = {}
     for n, name in list(names.items()):
         try:
             with outside(), no_grad_guard():
                 x = values[name]
                 rows[name] = from_tiles(from_numpy(x) if isinstance(x, np.ndarray) else x, *stored[n])
-        except (FormatError, IndexError):  # of other sizes: the call says so
+        except ValueError:  # of other sizes: the call says so
             del names[n]
     if not names:
         return module, values

@@ -185,3 +185,10 @@ def test_positions_stay_a_progression(step):
     program = tracer.program([tracer.tensor(y).value for y in made])
     assert [o.name for o in program.ops] == ["iota"]
     assert row(*(4 + step * i for i in range(5))).tensor().tolist() == [4 + step * i for i in range(5)]
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "bfloat16", "float64", "complex64"])
+def test_positions_of_every_dtype(dtype):
+    found = Known([0, 1, 2], dtype).tensor()
+    assert found.dtype.name == dtype
+    np.testing.assert_array_equal(found.numpy(), paddle.to_tensor([0, 1, 2]).astype(dtype).numpy())

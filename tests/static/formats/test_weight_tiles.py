@@ -1,6 +1,7 @@
 """Quantised weights in files of the reference, which stores them in the order of a GPU's tiles."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def test_inputs_without_tiles_are_refused():
 INPUTS, OUTPUTS = 64, 32
 
 
-def written(path, kind, weight, scale, also_fetched=False):
+def written(path, kind, weight, scale, also_fetched=False, again=False):
     """A model of one such product, as the reference writes it on a GPU; a processor of it has no kernel to record."""
     types = [TensorType(x.dtype.name, tuple(x.shape)) for x in (weight, scale)]
     x, y = TensorType("float32", (-1, INPUTS)), TensorType("float32", (-1, OUTPUTS))
@@ -83,6 +84,8 @@ def written(path, kind, weight, scale, also_fetched=False):
         Operation(PARAMETER, [], {**facts, "parameter_name": Attribute("str", name)}, [Result(n, t)], [], kept)
         for n, (name, t) in enumerate(zip(("w", "s"), types, strict=True), 1)
     ]
+    if again:  # a second value of the same name, which is what is fetched
+        operations.append(replace(operations[0], results=[Result(10, types[0])]))
     given = {
         "name": Attribute("str", "x"), "shape": Attribute("intarray", x.shape), "dtype": Attribute("dtype", "float32"),
         "place": place,
@@ -90,7 +93,7 @@ def written(path, kind, weight, scale, also_fetched=False):
     said = {"weight_dtype": Attribute("str", kind), "arch": Attribute("i32", 80), "group_size": Attribute("i32", -1)}
     operations.append(Operation(DATA, [], given, [Result(3, x)], [], {"stop_gradient": [True]}))
     operations.append(Operation("pd_op.weight_only_linear", [3, 1, None, 2], said, [Result(4, y)]))
-    for i, n in enumerate([4, 1] if also_fetched else [4]):
+    for i, n in enumerate([4, 10 if again else 1] if also_fetched else [4]):
         named = {"name": Attribute("str", f"y{i}"), "col": Attribute("i32", i)}
         operations.append(Operation(FETCH, [n], named, [Result(5 + i, y if n == 4 else types[0])]))
     (path / "m.json").write_text(json.dumps(pir.write(Module(Block([], operations)))))
@@ -130,3 +133,34 @@ def test_a_weight_of_other_sizes_is_refused(tmp_path):
     prefix = written(tmp_path, "int8", weight, scale)
     with pytest.raises(ValueError, match="64"):
         create_predictor(Config(prefix + ".json", prefix + ".pdiparams"))
+
+
+def test_a_name_that_a_file_has_twice(tmp_path):
+    """What reads a weight under its other number reads it as it is in the file."""
+    rows, scale = quant.weight_quantize(paddle.randn([INPUTS, OUTPUTS]), "weight_only_int8")
+    stored = to_tiles(rows, 8, 80)
+    layer = paddle.jit.load(written(tmp_path, "int8", stored, scale, also_fetched=True, again=True))
+    x = paddle.randn([3, INPUTS])
+    found = layer(x)
+    np.testing.assert_array_equal(found[0].numpy(), quant.weight_only_linear(x, rows, None, scale, "int8").numpy())
+    np.testing.assert_array_equal(found[1].numpy(), stored.numpy())
+
+
+@pytest.mark.parametrize(
+    ("kind", "weight"),
+    [
+        ("int8", paddle.zeros([OUTPUTS * INPUTS], "int8")),
+        ("int8", paddle.zeros([1, OUTPUTS, INPUTS], "int8")),
+        ("int8", paddle.zeros([OUTPUTS, INPUTS])),
+        ("int3", paddle.zeros([OUTPUTS, INPUTS], "int8")),
+    ],
+    ids=["vector", "three dims", "float32", "3 bits"],
+)
+def test_what_is_no_such_weight_is_refused(kind, weight, tmp_path):
+    prefix = written(tmp_path, kind, weight, paddle.ones([OUTPUTS]))
+    for load in (
+        lambda: create_predictor(Config(prefix + ".json", prefix + ".pdiparams")),
+        lambda: paddle.jit.load(prefix)(paddle.ones([1, INPUTS])),
+    ):
+        with pytest.raises(ValueError, match=r"a weight of 4 or 8 bits, int8 of \[rows, inputs\], is required, got"):
+            load()

@@ -48,7 +48,8 @@ class Known:
         if not self.symbolic:
             if len({repr(x) for x in elements}) == 1:  # 0.0 and -0.0 are two
                 return paddle.full(shape, elements[0], self.dtype)
-            if (steps := _progression(elements)) is not None:  # passes know positions by it, as those of a causal mask
+            steps = _progression(elements) if convert(self.dtype).is_integer else None
+            if steps is not None:  # passes know positions by it, as those of a causal mask
                 made = paddle.arange(*steps, self.dtype)
                 return made if len(shape) == 1 else made.reshape(shape)
             return paddle.to_tensor(np.array(elements, dtype=convert(self.dtype).numpy).reshape(shape))

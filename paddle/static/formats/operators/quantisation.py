@@ -197,7 +197,7 @@ def weight_only_linear(
     x: Tensor, weight: Tensor, bias: Tensor | None, weight_scale: Tensor, *, weight_dtype: str = "int8",
     arch: int = 80, group_size: int = -1,
 ) -> Any:  # fmt: skip
-    rows = from_tiles(weight, int(weight_dtype.removeprefix("int")), arch)
+    rows = from_tiles(weight, {"int8": 8, "int4": 4}.get(weight_dtype, 0), arch)
     return quant.weight_only_linear(x, rows, bias, weight_scale, weight_dtype, group_size=group_size)
 
 

@@ -55,7 +55,7 @@ def _in_rows(stored: Tensor, bits: int, arch: int, inputs: Any, outputs: Any) ->
 
 def to_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
     """A weight of rows of outputs, as ``nn.quant`` stores it, in the order of the reference."""
-    inputs = _inputs(weight, arch)
+    inputs = _inputs(weight, bits, arch)
     q = F.reshape(_numbers(weight, bits), (weight.shape[0] * 8 // bits, inputs))
     q = _ordered(F.permute(q, (1, 0)), bits, arch)
     if bits == 4:
@@ -65,7 +65,7 @@ def to_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
 
 def from_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
     """The reverse of :func:`to_tiles`."""
-    rows, inputs = weight.shape[0], _inputs(weight, arch)
+    inputs, rows = _inputs(weight, bits, arch), weight.shape[0]
     outputs = rows * 8 // bits
     q = F.reshape(_numbers(F.reshape(weight, (rows * inputs,)), bits), (outputs * inputs,))
     q = F.permute(_in_rows(q, bits, arch, inputs, outputs), (1, 0))
@@ -74,7 +74,10 @@ def from_tiles(weight: Tensor, bits: int, arch: int) -> Tensor:
     return F.reshape(_signed(q), weight.shape)
 
 
-def _inputs(weight: Tensor, arch: int) -> int:
+def _inputs(weight: Tensor, bits: int, arch: int) -> int:
+    if bits not in (4, 8) or len(weight.shape) != 2 or weight.dtype is not dt.int8:
+        got = f"{weight.dtype.name} of {list(weight.shape)}"
+        raise FormatError(f"a weight of 4 or 8 bits, int8 of [rows, inputs], is required, got {bits} bits, {got}")
     inputs = weight.shape[1]
     if arch != _RUNS_ALONE and inputs % _TILED_INPUTS:
         raise FormatError(
