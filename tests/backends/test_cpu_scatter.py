@@ -227,3 +227,26 @@ def test_writes_through_windows(rng):
         for accumulate in (False, True):
             attrs = {"region": region, "accumulate": accumulate}
             same(*both("scatter_view", attrs, [x, value], ((size, step),)))
+
+
+# Values that are computed in one graph with the scatter: with a check of their indices, or a sum.
+COMPUTED = {
+    "gather_nd": lambda x, m: paddle.gather_nd(x, paddle.nonzero(m)),
+    "index_select": lambda x, m: paddle.index_select(x.flatten(), paddle.nonzero(m.flatten()).flatten()) * 2.0,
+    "take_along_axis": lambda x, m: paddle.take_along_axis(x, paddle.argsort(x, axis=1), 1),
+    "rows": lambda x, m: x[paddle.argsort(x[:, 0])],
+    "sum": lambda x, m: (x.unsqueeze(-1) * paddle.ones([3])).sum(-1),
+    "cumsum": lambda x, m: paddle.cumsum(x, axis=1),
+    "masked_select": lambda x, m: paddle.masked_select(x, m) + 1.0,
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_values_that_are_computed_beside_a_masked_scatter(name, rng):
+    def f(x, mask):
+        return paddle.masked_scatter(x * 0.5, mask, COMPUTED[name](x, mask))
+
+    x = paddle.to_tensor(rng.standard_normal((4, 5)).astype("float32"))
+    for mask in (x > 0, x > 10, x < 10):
+        found = paddle.jit.to_static(f, full_graph=True)(x, mask)
+        np.testing.assert_allclose(found.numpy(), f(x, mask).numpy(), rtol=1e-6)

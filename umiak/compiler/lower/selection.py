@@ -6,7 +6,7 @@ from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import I64
-from umiak.compiler.lower.builder import Builder, Element, Index, rule
+from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, rule
 from umiak.compiler.lower.pointwise import parts, truth
 from umiak.compiler.lower.reduce import axes_over, outside
 from umiak.compiler.lower.terminal import LaunchBuilder, terminal
@@ -86,7 +86,10 @@ def masked_scatter(launch: LaunchBuilder, o: Operation) -> Nest | Chain:
     size = b.leaf(dim.product(values.meta.shape))
     b.stages.append(FailStage(1, n.lt(size, need)))
     flat = _flat(b, o, 2)
+    stages = len(b.stages)
     element = b.guarded(n.conjunction(where, n.lt(COUNT, size)), lambda: b.read(values, flat))
+    if len(b.stages) > stages:  # they would come before the count that they need
+        raise NotANest("values that are checked or reduced are computed by a launch of their own")
     was = b.read(x, at)
     if isinstance(was, tuple):
         value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(element), was, strict=True))  # type: ignore[assignment]
