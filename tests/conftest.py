@@ -57,7 +57,7 @@ def pytest_report_to_serializable(
 def pytest_collection() -> Generator[None, object, object]:
     """Leave what collection makes out of the garbage collector's sight.
 
-    Modules and items, 64,000 of them, are a million and a half objects that live as long as the session. To walk them
+    Modules and items are a million and a half objects that live as long as the session. To walk them
     takes a third of the time of collection, and a second in each test that collects garbage to see what is left of it.
     Nor is it walked once for the garbage in it, which stays. What tests make is walked less often, too, which took a
     tenth of the time of captured functions.
@@ -93,7 +93,7 @@ def isolated(request: pytest.FixtureRequest) -> Iterator[None]:
     """Seed every generator from the test's name, so that a test does not depend on those before it, and take away what
     it leaves.
 
-    One fixture, as each costs a tenth of a millisecond in each of 48,000 tests. Operators that a test registers are its
+    One fixture, as each costs a tenth of a millisecond in each test. Operators that a test registers are its
     own: names may come again. So do names of variables: the global scope is each test's own, and static mode ends with
     the test.
     """
