@@ -153,6 +153,8 @@ class _Search:
                     return False
                 return self.uncopied(bound.setdefault(p, n)) == self.uncopied(n)
             n = self.uncopied(n)
+            if n in self.written:
+                return False
             if (p, n) in equal:
                 return True
             equal.add((p, n))
@@ -168,11 +170,11 @@ class _Search:
 
     def uncopied(self, n: int) -> int:
         """The value that another one is a copy of."""
-        while (made := self.made.get(n)) is not None and made.operation.name == _COPYING:
+        while n not in self.written and (made := self.made.get(n)) is not None and made.operation.name == _COPYING:
             x, by = made.operation.operands
             times = self.made.get(by)
             ones = times.operation.plain("value", ()) if times is not None else ()
-            if not isinstance(ones, list) or not ones or any(i != 1 for i in ones) or x is None:
+            if by in self.written or not isinstance(ones, list) or not ones or any(i != 1 for i in ones) or x is None:
                 break
             n = x
         return n

@@ -10,7 +10,7 @@ import paddle
 from paddle import inference
 from paddle.nn import quant
 from paddle.static.formats.files import read_program
-from paddle.static.formats.graph import Attribute, Block, Module
+from paddle.static.formats.graph import Attribute, Block, Module, Operation, Result
 from paddle.static.formats.recompose import Recomposed, recomposed
 
 INPUTS, OUTPUTS = 128, 32
@@ -211,6 +211,24 @@ def test_whatever_else_is_computed_stays(form, tmp_path):
             assert len(of_calls(Module(Block([], operations)))) < len(whole), (o.name, name)
             tried += 1
     assert tried > 4
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_written_in_place_stays(form, tmp_path):
+    """Any value between the operands and the result may have changed before it is read."""
+    prefix = saved(Quantised(form, bias=False), tmp_path, [3, INPUTS])
+    module = read_program(prefix + ".json", "test")
+    whole = of_calls(module)
+    kept = {id(o) for o in recomposed(module).block.operations}
+    gone = [i for i, o in enumerate(module.block.operations) if id(o) not in kept]
+    read = {n for o in module.block.operations for n in o.operands}
+    for i in gone[:-1]:
+        (made,) = module.block.operations[i].results
+        if made.number not in read:
+            continue
+        writing = Operation("pd_op.relu_", [made.number], {}, [Result(9999, made.type)])
+        operations = [*module.block.operations[: i + 1], writing, *module.block.operations[i + 1 :]]
+        assert len(of_calls(Module(Block([], operations)))) < len(whole), module.block.operations[i].name
 
 
 def test_what_something_else_reads_stays(tmp_path):
