@@ -146,6 +146,7 @@ def test_layouts_of_operands(case: Case) -> None:
 @over_samples(
     quick=1,
     share=2,
+    turn=1,
     where=lambda case: any(x.ndim and x.shape[0] > 1 for x in case.arrays),
     never={"repeat_interleave_sized": "requires the sum of an operand's elements"},
 )
@@ -375,7 +376,7 @@ def test_program_gives_the_bits_of_the_eager_call(case: Case) -> None:
             assert_same_bits(values(a), b, f"result {i}")
 
 
-@over_samples(quick=1, share=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+@over_samples(quick=1, share=2, turn=1, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
 def test_program_of_the_gradient_gives_what_the_tape_gives(case: Case) -> None:
     """The op's vjp recorded in a program, against the tape over the eager call: the same up to the order of sums, since
     the tape's operations share kernels."""

@@ -202,7 +202,7 @@ def check_first_derivatives(case: Case, sets: list[tuple[int, ...]]) -> None:
     problem.need_elements()
 
 
-@over_samples(quick=1, share=2, where=wanted)
+@over_samples(quick=1, where=wanted)
 def test_second_derivatives(case: Case) -> None:
     """S = sum of the first gradients weighted with v; its gradients for operands and for the weights of the results."""
     case = freed(case)
@@ -244,7 +244,7 @@ def test_second_derivatives(case: Case) -> None:
     problem.need_elements()
 
 
-@over_samples(quick=1, share=2, where=lambda case: wanted(case) and bool(case.differentiable))
+@over_samples(quick=1, share=2, turn=1, where=lambda case: wanted(case) and bool(case.differentiable))
 def test_gradients_in_the_samples_own_dtype(case: Case) -> None:
     """Low precision included: shape and dtype of the operand, and near the gradient in float64."""
     mask = case.differentiable

@@ -44,7 +44,8 @@ def test_results(case: Case) -> None:
 
 @over_samples(
     quick=1,
-    share=3,  # the ops of derivatives are called in ``test_results``
+    share=3,
+    turn=1,  # the ops of derivatives are called in ``test_results``
     where=lambda case: bool(case.differentiable) and rules.differentiable(case.op),
 )
 def test_gradients(case: Case) -> None:

@@ -159,14 +159,16 @@ def over_samples(
     known: dict[str, str] | None = None,
     never: Mapping[str, str] | None = None,
     share: int = 1,
+    turn: int = 0,
 ) -> Callable[[Callable[[Case], None]], Callable]:
     """Make a check of a case the test of a property: an item per op, which runs ``quick`` of its samples.
 
     The other samples are an item marked slow. The quick ones are drawn from the names of property and op, those without
     elements last. Where another property shows much of the same, the quick samples of one op in ``share`` are among the
-    quick tests. ``known`` holds ops that fail the property, with the reason; it is an error when they do not. A check
-    that raises ``ShowsNothing`` leaves its case out; an op of which no case shows anything fails, unless ``never`` has
-    it, with the reason. An op in ``never`` of which a case shows something fails too.
+    quick tests: of properties of another ``turn`` those of other ops, so that each op keeps one of them. ``known``
+    holds ops that fail the property, with the reason; it is an error when they do not. A check that raises
+    ``ShowsNothing`` leaves its case out; an op of which no case shows anything fails, unless ``never`` has it, with
+    the reason. An op in ``never`` of which a case shows something fails too.
     """
     never = never or {}
 
@@ -178,7 +180,7 @@ def over_samples(
             order = drawn_order(cases, check.__name__, name, name=lambda c: c.index)
             order.sort(key=lambda c: c.index in empty_samples(name))
             rest = order[quick:]
-            marks_of_quick = [pytest.mark.slow] * (seed_of(name, check.__name__) % share > 0)
+            marks_of_quick = [pytest.mark.slow] * ((seed_of(name) + turn) % share > 0)
             for label, part, spare, marks in (
                 ("", order[:quick], rest, marks_of_quick),
                 ("-rest", rest, None, [pytest.mark.slow]),
