@@ -759,7 +759,7 @@ cdef inline double lse(const Config* config, double most, double total) noexcept
 
 # ---- few queries per key head -----------------------------------------------------------------------------------------
 cdef int64_t few_rows(const Call* c) noexcept nogil:
-    """How many queries cost as much one by one as a strip of them: half a strip, fewer of heads of less than 72 dims, where the calls
+    """The number of queries that cost as much one by one as a strip of them: half a strip, fewer of heads of less than 72 dims, where the calls
     for each query count."""
     return max(1, min(c.config.width // 2, c.config.width * (c.dim + c.value_dim + 112) // 512))
 
