@@ -147,6 +147,62 @@ def test_texts(k, text):
     assert outcome(captured, x, k) == outcome(captured, x, k) == outcome(f, x, k)
 
 
+class Equal:
+    """Equal to what has the same number; of other things it says nothing."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __eq__(self, other):
+        return self.n == other.n if isinstance(other, Equal) else NotImplemented
+
+    __hash__ = None
+
+
+class Answer(Equal):
+    def __eq__(self, other):
+        return self.n
+
+
+class Refusing:
+    def __eq__(self, other):
+        raise ValueError("refused")
+
+
+class Unequal:
+    def __ne__(self, other):
+        return "unequal"
+
+
+class OwnRow(list):
+    def __eq__(self, other):
+        return "row"
+
+
+SIDES = (
+    Equal(1), Equal(2), Answer(0), Answer("yes"), Answer([]), Refusing(), Unequal(), OwnRow([1]), [1], 1, None, Own,
+    object(), x.add, x.abs, len,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne], ids=["eq", "ne"])
+def test_equality_asks_both_sides_as_python_does(compare):
+    def f(x, a, b):
+        return x * 2.0, compare(a, b)
+
+    def outcome(function, *args):
+        try:
+            return function(*args)[1]
+        except ValueError as error:
+            return str(error)
+
+    for a in SIDES:
+        captured = paddle.jit.to_static(lambda x, b, a=a: f(x, a, b))
+        for b in SIDES:
+            got, wanted = outcome(captured, x, b), outcome(f, x, a, b)
+            assert type(got) is type(wanted) and got == wanted, (a, b)
+
+
 calls = []
 
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddle.jit.sot.models.arrays import is_array, note, of_numbers, operate
-from paddle.jit.sot.models.classes import special
+from paddle.jit.sot.models.classes import class_attribute, special
 from paddle.jit.sot.models.table import model
 from paddle.jit.sot.models.values import (
     VIEWS,
-    has_c_eq,
+    has_in_c,
     holds_tensors,
     is_exact,
     is_plain_object,
     look_up,
     must_be_known,
 )
-from paddle.jit.sot.trace import MUTABLE, symbolic_in
+from paddle.jit.sot.trace import MUTABLE, TensorMethod, symbolic_in
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.util.size import Size
@@ -101,27 +101,23 @@ def _binary(
         made = sim.leaf(function, (x, y), {}) if isinstance(other, Tensor) else operate(sim, function, x, y)
         if made is not NotImplemented:
             return made
-    right = special(y, reflected)
+    if type(x) is type(y) is TensorMethod and function in (operator.eq, operator.ne):
+        return (x.name == y.name and sim.identical(x.tensor, y.tensor)) == (function is operator.eq)
+    right = _method(sim, y, reflected)
     if right is not None and type(y) is not type(x) and isinstance(y, type(x)):
         methods, x, y, reflected = (reflected,), y, x, methods[-1]
     for name in methods:
-        f = special(x, name)
+        f = _method(sim, x, name)
         if f is not None:
-            result = sim.call(f, (x, y), {})
+            result = f(y)
             if result is not NotImplemented:
                 return result
-    f = special(y, reflected)
+    f = _method(sim, y, reflected)
     if f is not None and (type(x) is not type(y) or reflected in ("__eq__", "__ne__")):
-        result = sim.call(f, (y, x), {})
+        result = f(x)
         if result is not NotImplemented:
             return result
-    if function is operator.ne:
-        f = special(x, "__eq__")
-        if f is not None:
-            result = sim.call(f, (x, y), {})
-            if result is not NotImplemented:
-                return not sim.call(bool, (result,), {})
-    if function in (operator.eq, operator.ne) and not (has_c_eq(x) or has_c_eq(y)):
+    if function in (operator.eq, operator.ne) and not (has_in_c(x, reflected) or has_in_c(y, reflected)):
         return (x is y) == (function is operator.eq)
     if is_plain_object(x) and is_plain_object(y):
         for v in (x, y):
@@ -133,6 +129,20 @@ def _binary(
             f"unsupported operand type(s) for {function.__name__}: {type(x).__name__!r} and {type(y).__name__!r}"
         )
     return sim.break_graph(f"{function.__name__} of {type(x).__name__} and {type(y).__name__}")
+
+
+def _method(sim: Simulator, x: Any, name: str) -> Callable[[Any], Any] | None:
+    """Return a special method that is written in Python; ``object.__ne__`` denies what ``__eq__`` says."""
+    f = special(x, name)
+    if f is not None or name != "__ne__" or class_attribute(type(x), name)[1] is not object:
+        return None if f is None else lambda y: sim.call(f, (x, y), {})
+    equal = special(x, "__eq__")
+
+    def unequal(y: Any) -> Any:
+        result = sim.call(equal, (x, y), {})
+        return result if result is NotImplemented else not sim.call(bool, (result,), {})
+
+    return None if equal is None else unequal
 
 
 for _name in (*_BINARY, *_COMPARE):

@@ -46,9 +46,9 @@ def is_exact(x: Any) -> bool:
     )
 
 
-def has_c_eq(x: Any) -> bool:
-    """Return whether equality of an object is other than identity, by a function in C."""
-    found, owner = class_attribute(type(x), "__eq__")
+def has_in_c(x: Any, name: str) -> bool:
+    """Return whether an object has a special method that is a function in C, other than that of ``object``."""
+    found, owner = class_attribute(type(x), name)
     return owner is not object and type(found) is not FunctionType
 
 
