@@ -232,7 +232,7 @@ def _written(op: type, attributes: tuple[tuple[str, Any], ...], types: tuple[Ten
         with outside(), no_grad_guard():
             program = trace(lambda *xs: function(*xs, **said), metas, scope)
             made = translate(program, [f"x{i}" for i in range(len(metas))], 1, {})
-    except (Untranslatable, TypeError, ValueError):  # operands that the op refuses
+    except (Untranslatable, TypeError, ValueError, OverflowError):  # operands that the op refuses
         return None
     return None if made.parameters else _Pattern(made.module)
 

@@ -10,7 +10,7 @@ import paddle
 from paddle import inference
 from paddle.nn import quant
 from paddle.static.formats.files import read_program
-from paddle.static.formats.graph import Attribute, Block, Module, Operation, Result
+from paddle.static.formats.graph import Attribute, Block, Module, Operation, Result, TensorType
 from paddle.static.formats.recompose import Recomposed, recomposed
 
 INPUTS, OUTPUTS = 128, 32
@@ -229,6 +229,24 @@ def test_what_is_written_in_place_stays(form, tmp_path):
         writing = Operation("pd_op.relu_", [made.number], {}, [Result(9999, made.type)])
         operations = [*module.block.operations[: i + 1], writing, *module.block.operations[i + 1 :]]
         assert len(of_calls(Module(Block([], operations)))) < len(whole), module.block.operations[i].name
+
+
+@pytest.mark.parametrize("times", [0, -1, 1 << 31, 1 << 62])
+@pytest.mark.parametrize("form", FORMS)
+def test_sizes_that_a_file_may_say(form, times, tmp_path):
+    """Types of a damaged file end in no call, or in one; what they say is refused where the operators are called."""
+    prefix = saved(Quantised(form, bias=False), tmp_path, [None, INPUTS])
+    module = read_program(prefix + ".json", "test")
+
+    def scaled(result):
+        if not isinstance(result.type, TensorType):  # of a list
+            return result
+        shape = tuple(times if times <= 0 else n * times for n in result.type.shape)
+        return replace(result, type=result.type._replace(shape=shape))
+
+    operations = [replace(o, results=[scaled(r) for r in o.results]) for o in module.block.operations]
+    found = of_calls(Module(Block([], operations)))
+    assert len(found) <= len(FORMS[form][2])
 
 
 def test_what_something_else_reads_stays(tmp_path):
