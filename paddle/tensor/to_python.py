@@ -41,12 +41,8 @@ def numpy(self: Tensor, blocking: bool = True) -> np.ndarray:
         >>> x.tolist()
         [0.0, 0.0]
     """
-    return _own_values(self)
-
-
-def _own_values(x: Tensor) -> np.ndarray:
-    a = host_values(x)
-    return a.copy() if access(x.place) == ACCESS_HOST or not a.flags.writeable else a
+    a = host_values(self)
+    return a.copy() if access(self.place) == ACCESS_HOST or not a.flags.writeable else a
 
 
 @public("Tensor")
@@ -284,7 +280,7 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
         return a
     if dtype is not None and self.dtype.numpy != dtype:
         return host_values(self).astype(dtype)
-    return _own_values(self)
+    return numpy(self)
 
 
 def _cuda_array(self: Tensor) -> dict[str, Any]:
