@@ -204,7 +204,7 @@ class _Pickler(pickle.Pickler):
             return list, (), None, iter(x)
         if isinstance(x, tuple) and not hasattr(x, "_fields"):
             return tuple, (tuple(x),)
-        if hasattr(x, "state_dict") and hasattr(x, "forward"):
+        if hasattr(type(x), "state_dict") and hasattr(type(x), "forward"):  # not what answers to any name
             raise op_error(TypeError, "save", "data", type(x).__name__, "Save layer.state_dict().")
         return NotImplemented
 

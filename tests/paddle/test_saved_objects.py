@@ -391,6 +391,23 @@ def test_layers_are_not_data(holding):
         paddle.save(holding(paddle.nn.Linear(1, 1)), file)
 
 
+class Answering:
+    """Has an attribute of any name, as configurations do."""
+
+    def __init__(self):
+        self.rate = 0.5
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return "any"
+
+
+def test_objects_with_attributes_of_any_name_and_classes_of_layers_are_data():
+    found = saved({"settings": Answering(), "kind": paddle.nn.Linear}, trusted=[Answering, paddle.nn.Linear])
+    assert found["settings"].rate == 0.5 and found["kind"] is paddle.nn.Linear
+
+
 # --- what the reference writes ---------------------------------------------------------------------------------------
 
 # By PaddlePaddle 3.3.1: save({"d": float32, "s": bfloat16}); save({"m": program.state_dict(), "n": 1}) in static mode;
