@@ -14,6 +14,7 @@ from paddle.tensor._args import (
     InternedOps,
     cast,
     create_on,
+    data_of_run,
     default_float,
     dtype_of,
     floating,
@@ -22,6 +23,7 @@ from paddle.tensor._args import (
     number,
     op_error,
     shape_of,
+    tensor,
 )
 from paddle.tensor.from_data import check_integers
 from umiak import ops as F
@@ -145,8 +147,8 @@ def uniform(
     Args:
         shape: sizes, as a list, a tuple or an integer tensor.
         dtype: a floating dtype; by default the default floating dtype.
-        min: the lower end.
-        max: the upper end.
+        min: the lower end, a number or a tensor of one element.
+        max: the upper end, likewise.
         seed: a number other than 0 starts a sequence of its own for this call; 0 continues that of the generator.
         out: tensor that is written with the result and returned.
         device: where to put the tensor; by default the current place.
@@ -165,6 +167,12 @@ def uniform(
         >>> bool((x >= 2).all()), bool((x < 3).all())
         (True, True)
     """
+    if (isinstance(min, Tensor) or isinstance(max, Tensor)) and capture_of() is not None:
+        ends = [number(v) if (x := data_of_run(v)) is None else x for v in (min, max)]
+        if any(isinstance(v, Tensor) for v in ends):
+            d = _float_dtype(dtype, "uniform")
+            low, high = (cast(tensor(v), d) for v in ends)
+            return F.add(F.mul(_uniform(shape, d, seed=seed, device=device), F.sub(high, low)), low)
     low, high = to_float(number(min)), to_float(number(max))
     return _made(_uniform(shape, dtype, low, high, seed, device), requires_grad)
 

@@ -152,6 +152,18 @@ def test_what_is_filled_with(dtype, programs):
         )
 
 
+@pytest.mark.parametrize("shape", [[], [1], [None]])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_ends_of_uniform(dtype, shape, programs):
+    main, _ = programs
+    low = data("low", shape, dtype)
+    y = paddle.uniform([1000], min=low, max=5.0)
+    for value in (2.0, 4.0):
+        (found,) = run(main, {"low": np.full([1] if shape else [], value, dtype)}, y)
+        assert found.min() >= value and found.max() < 5 and abs(found.mean() - (value + 5) / 2) < 0.2
+        assert found.dtype == np.float32
+
+
 BOUNDS = {
     "both": lambda x, low: paddle.clip(x, low, 3.0),
     "the upper one": lambda x, low: paddle.clip(x, max=low),
