@@ -20,6 +20,7 @@ from umiak.core.context import capture_of
 from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.ir.sym import le
+from umiak.util.errors import IndexingError
 
 _TAKE_FIRST = F.Take(0)
 _TAKE_ALONG = InternedOps(F.TakeAlong)
@@ -167,7 +168,8 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None)
 
     Raises:
         TypeError: x or index is not a tensor, or index is not of integers.
-        ValueError: an index lies outside in mode ``"raise"``, x has no elements, or there is no such mode.
+        IndexError: an index lies outside in mode ``"raise"``; the error is a ValueError, too.
+        ValueError: x has no elements, or there is no such mode.
 
     Example:
         >>> import paddle
@@ -196,7 +198,7 @@ def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None)
     if mode == "raise" and index._count and capture_of() is None:  # a captured call finds them when it runs
         low, high = (int(f(index, tuple(range(index.ndim))).item()) for f in (F.min, F.max))
         if low < -n or high >= n:
-            raise op_error(ValueError, "take", f"indices from {-n} to {n - 1}", low if low < -n else high)
+            raise op_error(IndexingError, "take", f"indices from {-n} to {n - 1}", low if low < -n else high)
     return F.take(F.reshape(x, (n,)), index, 0)
 
 

@@ -30,6 +30,7 @@ CASES = {
     "no tensor": (lambda: F.binary_cross_entropy(full([2, 3]), 1), (TypeError, ValueError)),
     # indices
     "gather_nd": (lambda: paddle.gather_nd(full([3, 4]), paddle.to_tensor([[5, 5]])), (IndexError, ValueError)),
+    "take": (lambda: paddle.take(full([3, 4]), paddle.to_tensor([12])), (IndexError, ValueError)),
     "nll_loss": (lambda: F.nll_loss(full([2, 3]), paddle.to_tensor([0, 5])), (IndexError, ValueError)),
     "an index that is a word": (lambda: full([3, 4])["a"], (IndexError, ValueError)),
     "an index that is a float": (lambda: full([3, 4])[1.5], (IndexError, ValueError)),
@@ -140,6 +141,18 @@ def test_a_leaf_is_copied_to_and_stays_one():
 )
 def test_zeros_in_a_shape(shape, wanted, found):
     assert paddle.zeros(shape).reshape(wanted).shape == found
+
+
+@pytest.mark.parametrize("f", [F.glu, lambda x, axis: F.maxout(x, 2, axis)], ids=["glu", "maxout"])
+def test_axes_are_named_as_they_were_given(f):
+    x = full([2, 2, 2, 2])
+    assert f(x, np.int64(1)).shape == f(x, -3).shape == [2, 1, 2, 2]
+    for axis in (4, -5, -9):
+        with pytest.raises(IndexError, match=f"requires an axis from -4 to 3, got {axis}$"):
+            f(x, axis)
+    for axis in (1.5, "1", None, True, [1]):
+        with pytest.raises(TypeError, match="requires an integer for axis"):
+            f(x, axis)
 
 
 def test_contains():

@@ -653,7 +653,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     """
     if need_tensor(x, "maxout").ndim != 4:
         raise op_error(ValueError, "maxout", "an x of rank 4", f"one of rank {x.ndim}")
-    return apply(_MAXOUT[axis if axis >= 0 else axis + x.ndim], (x,), (groups,))
+    return apply(_MAXOUT[axis_of(axis, x.ndim, "maxout")], (x,), (groups,))
 
 
 @public("paddle.nn.functional")
@@ -681,9 +681,11 @@ def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
         [[1.5, 2.0]]
     """
     try:
+        if type(axis) is not int:
+            axis = axis_of(axis, x.ndim, "glu")
         return apply1(_GLU[axis if axis >= 0 else axis + x.ndim], x)
-    except AttributeError:
-        need_tensor(x, "glu")
+    except (AttributeError, IndexError):
+        axis_of(axis, need_tensor(x, "glu").ndim, "glu")
         raise
 
 
