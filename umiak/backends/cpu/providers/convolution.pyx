@@ -35,6 +35,9 @@ cdef extern from "epilogue.h" nogil:
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
                       int64_t other_step, int64_t n, double number)
 
+cdef extern from "processor.h" nogil:
+    int processor_multiplies_bf16()
+
 cdef enum:
     SHARED = 1 << 21           # multiplications below which a library's threads cost more than they gain
 
@@ -556,13 +559,15 @@ cdef double BF16_WORK = 0.5
 
 
 cdef bint better_widened(const Launcher* self, const Geometry* q) noexcept nogil:
-    """Return whether bfloat16 is faster by way of float32: where Winograd's algorithm is less work there, and for the gradients of kernels over
-    few positions, whose rows the library's primitive transposes first."""
+    """Return whether bfloat16 is better by way of float32: where the processor does not multiply it, where Winograd's algorithm is less work
+    there, and for the gradients of kernels over few positions, whose rows the library's primitive transposes first."""
     cdef double direct = multiplications(self, q)
     cdef int64_t positions = 1
     cdef int i
     for i in range(q.nd):
         positions *= q.out[i]
+    if not processor_multiplies_bf16():
+        return True                # the library emulates it: slower, and wrong for kernel 1 over 5 positions, more than 64 outputs
     if self.kind == WEIGHT_GRAD and positions <= 64 and not is_pointwise(q, False):
         return True
     if self.libs & USE_ONEDNN and library().isa > ISA_AVX512_BF16:
