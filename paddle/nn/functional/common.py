@@ -618,12 +618,14 @@ def interpolate(
         None
         if size is not None
         else [
-            cast(s, dt.float64) if isinstance(s, Tensor) else real_number(s, "interpolate", "scale_factor")
-            for s in _each(scale_factor, len(axes))
+            float(s) if type(s) is int else s if type(s) is float else _scale(s) for s in _each(scale_factor, len(axes))
         ]
     )
     if scales is None:
-        new = [n if type(n) is Sym else int(real_number(n, "interpolate", "size")) for n in _each(size, len(axes))]
+        new = [
+            n if type(n) is Sym or type(n) is int else int(real_number(n, "interpolate", "size"))
+            for n in _each(size, len(axes))
+        ]
     else:
         new = [_scaled(n, s) for n, s in zip(old, scales, strict=True)]
     sizes: list[Any] = [*old, *new]
@@ -666,6 +668,10 @@ def interpolate(
     return F.copy(x) if x is before else x  # the result is written to without x
 
 
+def _scale(s: Any) -> Any:
+    return cast(s, dt.float64) if isinstance(s, Tensor) else real_number(s, "interpolate", "scale_factor")
+
+
 def _scaled(n: Any, scale: Any) -> Any:
     """A size times a number, cut towards zero; either may be known in the run alone."""
     if isinstance(scale, Tensor):
@@ -685,7 +691,7 @@ def _each(value: Any, n: int) -> list:
     values = list(value) if isinstance(value, (list, tuple)) else [value] * n
     if len(values) != n:
         raise op_error(ValueError, "interpolate", f"{n} numbers for size or scale_factor", values)
-    return [_number_of_run(v) for v in values]
+    return [v if type(v) is int or type(v) is float else _number_of_run(v) for v in values]
 
 
 def _number_of_run(v: Any) -> Any:
