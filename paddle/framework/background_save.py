@@ -151,6 +151,7 @@ def async_save(
     with _lock:
         if _writer is None:
             _writer = ThreadPoolExecutor(1, thread_name_prefix="async_save")
+        _tasks[:] = [t for t in _tasks if not t.done() or t.exception() is not None]  # whoever never waits
         _tasks.append(_writer.submit(task))
 
 

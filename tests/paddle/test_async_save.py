@@ -151,3 +151,13 @@ def test_forked_children_write_files_of_their_own(tmp_path):
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     assert paddle.load(tmp_path / "child") == {"a": 2}
+
+
+def test_files_that_are_written_are_forgotten(tmp_path):
+    (tmp_path / "file").touch()
+    for path in [*"abc", "file/below", *"def"]:
+        paddle.async_save({"a": 1}, tmp_path / path)
+        background_save._tasks[-1].exception()
+    assert len(background_save._tasks) == 2  # the last one, and the one that could not be written
+    with pytest.raises(OSError, match="file"):
+        paddle.clear_async_save_task_queue()
