@@ -135,6 +135,15 @@ def data_of_run(x: Any) -> Any:
     return None if known else F.reshape(x, ()).detach()
 
 
+def number_tensor(x: Any) -> Tensor:
+    """A number, or one that only a run of the recorded program knows, as a tensor without dims that rounds nothing."""
+    data = data_of_run(x)
+    if data is not None:
+        return data
+    value = number(x)
+    return F.full(value, dt.float64 if dim.kind_of(value) == "float" else dt.int64, ())
+
+
 def fraction(x: Any, op: str, arg_name: str) -> float:
     """A Python float from 0 to 1."""
     value = x if type(x) is float else real_number(x, op, arg_name)

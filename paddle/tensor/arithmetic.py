@@ -12,6 +12,7 @@ from paddle.tensor._args import (
     data_of_run,
     need_tensor,
     number,
+    number_tensor,
     op_error,
     operate,
     reads_numbers,
@@ -93,7 +94,7 @@ def scale(
 
 def _scaled_in_run(x: Tensor, scale: Any, bias: Any, bias_after_scale: bool) -> Tensor:
     """The same by numbers that only a run of the recorded program knows; they get no gradient either."""
-    factor, shift = (tensor(number(v) if (found := data_of_run(v)) is None else found) for v in (scale, bias))
+    factor, shift = number_tensor(scale), number_tensor(bias)
     if x.dtype.is_bool:
         passes, sets = F.ne(factor, 0), F.ne(shift, 0)
         return x & passes | sets if bias_after_scale else (x | sets) & passes

@@ -21,9 +21,9 @@ from paddle.tensor._args import (
     integer,
     need_tensor,
     number,
+    number_tensor,
     op_error,
     shape_of,
-    tensor,
 )
 from paddle.tensor.from_data import check_integers
 from umiak import ops as F
@@ -168,10 +168,9 @@ def uniform(
         (True, True)
     """
     if (isinstance(min, Tensor) or isinstance(max, Tensor)) and capture_of() is not None:
-        ends = [number(v) if (x := data_of_run(v)) is None else x for v in (min, max)]
-        if any(isinstance(v, Tensor) for v in ends):
+        if data_of_run(min) is not None or data_of_run(max) is not None:
             d = _float_dtype(dtype, "uniform")
-            low, high = (cast(tensor(v), d) for v in ends)
+            low, high = (cast(number_tensor(v), d) for v in (min, max))
             return F.add(F.mul(_uniform(shape, d, seed=seed, device=device), F.sub(high, low)), low)
     low, high = to_float(number(min)), to_float(number(max))
     return _made(_uniform(shape, dtype, low, high, seed, device), requires_grad)

@@ -10,7 +10,17 @@ import numpy as np
 
 from paddle._public import public
 from paddle.framework.place import on_device
-from paddle.tensor._args import cast, data_of_run, default_float, dtype_of, integer, number, number_in, op_error, tensor
+from paddle.tensor._args import (
+    cast,
+    data_of_run,
+    default_float,
+    dtype_of,
+    integer,
+    number,
+    number_in,
+    number_tensor,
+    op_error,
+)
 from paddle.tensor.filled import with_gradient
 from paddle.tensor.from_data import check_integers
 from umiak import ops as F
@@ -159,7 +169,7 @@ def _counted_in(dtype: Any, given: tuple) -> DType:
 def _count_of_run(given: tuple, dtype: Any, closed: bool) -> Tensor:
     """A range between numbers that only a run of the recorded program knows, some of them floating."""
     d = _counted_in(dtype, given)
-    start, end, step = (cast(tensor(number(v) if (x := data_of_run(v)) is None else x), dt.float64) for v in given)
+    start, end, step = (cast(number_tensor(v), dt.float64) for v in given)
     if d.is_integer:
         start, end, step = (F.trunc(v) for v in (start, end, step))
     span = F.div(F.sub(end, start), step)

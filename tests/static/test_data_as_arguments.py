@@ -164,6 +164,24 @@ def test_ends_of_uniform(dtype, shape, programs):
         assert found.dtype == np.float32
 
 
+DIGITS = {
+    "scale": lambda n: paddle.scale(paddle.to_tensor([3.3], dtype="float64"), n, 0.7),
+    "scale before": lambda n: paddle.scale(paddle.to_tensor([3.3], dtype="float64"), 1.1, n, bias_after_scale=False),
+    "scale of integers": lambda n: paddle.scale(paddle.to_tensor([3]), n, 2**53 + 1),
+    "arange": lambda n: paddle.arange(7.3, -3, n - 5, dtype="float64"),
+}
+
+
+@pytest.mark.parametrize("name", DIGITS)
+def test_numbers_beside_data_of_the_run_keep_their_digits(name, programs):
+    main, _ = programs
+    (found,) = run(main, {"n": np.array([2.0], "float32")}, DIGITS[name](data("n", [1])))
+    with paddle.base.dygraph.guard():
+        wanted = DIGITS[name](2.0).numpy()
+    assert found.dtype == wanted.dtype
+    np.testing.assert_allclose(found, wanted, rtol=1e-15)
+
+
 BOUNDS = {
     "both": lambda x, low: paddle.clip(x, low, 3.0),
     "the upper one": lambda x, low: paddle.clip(x, max=low),
