@@ -201,6 +201,7 @@ def test_equality_asks_both_sides_as_python_does(compare):
         for b in SIDES:
             got, wanted = outcome(captured, x, b), outcome(f, x, a, b)
             assert type(got) is type(wanted) and got == wanted, (a, b)
+        assert set(captured.fallbacks) <= {"ValueError: refused is raised"}
 
 
 calls = []

@@ -103,16 +103,16 @@ def _binary(
             return made
     if type(x) is type(y) is TensorMethod and function in (operator.eq, operator.ne):
         return (x.name == y.name and sim.identical(x.tensor, y.tensor)) == (function is operator.eq)
-    right = _method(sim, y, reflected)
+    right = _asked(sim, y, reflected)
     if right is not None and type(y) is not type(x) and isinstance(y, type(x)):
         methods, x, y, reflected = (reflected,), y, x, methods[-1]
     for name in methods:
-        f = _method(sim, x, name)
+        f = _asked(sim, x, name)
         if f is not None:
             result = f(y)
             if result is not NotImplemented:
                 return result
-    f = _method(sim, y, reflected)
+    f = _asked(sim, y, reflected)
     if f is not None and (type(x) is not type(y) or reflected in ("__eq__", "__ne__")):
         result = f(x)
         if result is not NotImplemented:
@@ -131,7 +131,7 @@ def _binary(
     return sim.break_graph(f"{function.__name__} of {type(x).__name__} and {type(y).__name__}")
 
 
-def _method(sim: Simulator, x: Any, name: str) -> Callable[[Any], Any] | None:
+def _asked(sim: Simulator, x: Any, name: str) -> Callable[[Any], Any] | None:
     """Return a special method that is written in Python; ``object.__ne__`` denies what ``__eq__`` says."""
     f = special(x, name)
     if f is not None or name != "__ne__" or class_attribute(type(x), name)[1] is not object:
