@@ -14,6 +14,7 @@ from umiak.backends.base import Kernel
 from umiak.core import dtype as dt
 from umiak.core import eager
 from umiak.core.array import host_values
+from umiak.util.syntax import parse
 
 _FULL = F.Full(dtype=dt.bool)
 
@@ -42,7 +43,7 @@ def _require(op: F.Require, flag: Any) -> None:
 @functools.cache
 def _raise_at(file: str, line: int, function: str) -> CodeType:
     """Code that raises ``error`` and seems to stand in the user's text, so that a traceback shows that."""
-    statement = ast.parse("raise error")
+    statement = parse("raise error")
     for node in ast.walk(statement):
         if isinstance(node, (ast.stmt, ast.expr)):
             node.lineno = node.end_lineno = line

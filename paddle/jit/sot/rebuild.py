@@ -50,6 +50,7 @@ from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import recorded
 from umiak.util.pytree import is_namedtuple
 from umiak.util.size import ElementCount, Size, count_of
+from umiak.util.syntax import parse
 
 _CONSTANT = (
     FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, CodeType,
@@ -469,7 +470,7 @@ def compiled(lines: list[tuple[str, int]], parameters: list[str], names: Namespa
     """A function of statements, each of which is said to stand on a line of the user's file."""
     body: list[ast.stmt] = []
     for text, line in lines:
-        for statement in ast.parse(text).body:
+        for statement in parse(text).body:
             for node in ast.walk(statement):
                 if hasattr(node, "lineno"):
                     node.lineno = node.end_lineno = line
@@ -482,7 +483,7 @@ def compiled(lines: list[tuple[str, int]], parameters: list[str], names: Namespa
         kw_defaults=[],
         defaults=[],
     )
-    function = ast.parse("def finish(): pass").body[0]
+    function = parse("def finish(): pass").body[0]
     assert isinstance(function, ast.FunctionDef)
     function.args, function.body = arguments, body
     function.lineno = function.end_lineno = code.co_firstlineno
@@ -519,7 +520,7 @@ def raise_at(error: BaseException, frames: list[tuple[str, int, str]]) -> NoRetu
     names: dict[str, Any] = {"error": error}
     text = "raise error"
     for file, line, name in reversed(frames):
-        function = ast.parse(f"def frame():\n {text}").body[0]
+        function = parse(f"def frame():\n {text}").body[0]
         for node in ast.walk(function):
             if hasattr(node, "lineno"):
                 node.lineno = node.end_lineno = line

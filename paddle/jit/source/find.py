@@ -9,6 +9,7 @@ from typing import Any
 
 from paddle.jit.source import build
 from paddle.jit.source.errors import SourceError, line_of
+from umiak.util.syntax import parse
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -26,7 +27,7 @@ def definition(function: FunctionType) -> tuple[Definition, list[str]]:
     cached = _FILES.get(code.co_filename)
     if cached is None or cached[0] != lines:
         try:
-            tree = ast.parse("".join(lines))
+            tree = parse("".join(lines))
         except SyntaxError as error:
             raise _refused(function, f"its file is no Python any more ({error})") from error
         cached = _FILES[code.co_filename] = lines, _by_line(tree)
