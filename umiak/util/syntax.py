@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-TRIES = 100
+MOST_PARSES = 100
 
 
 def parse(text: str) -> ast.Module:
@@ -13,7 +13,7 @@ def parse(text: str) -> ast.Module:
     CPython 3.11 counts the depth of trees for all threads together (gh-106905): where one thread goes on inside of
     another one's call, either gets a SystemError, and nothing else has happened. No lock keeps other code from it.
     """
-    for _ in range(TRIES):
+    for _ in range(MOST_PARSES):
         try:
             return ast.parse(text)
         except SystemError as error:

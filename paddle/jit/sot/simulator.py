@@ -72,7 +72,7 @@ from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 
 _TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
-_UNCHANGING = (int, float, complex, str, bytes)  # bases of enumerations whose methods have no effect
+_BASES_OF_MEMBERS = (int, float, complex, str, bytes)  # bases of enumerations whose methods have no effect
 MOST_REGIONS = 30  # branches and loops on tensors that are captured inside of each other
 
 
@@ -698,7 +698,7 @@ class Simulator:
             return get_attribute(self, owner, *args)
         if name == "__init__" and not args:
             return None
-        if kind is str or kind is bytes or (isinstance(owner, enum.Enum) and isinstance(owner, _UNCHANGING)):
+        if kind is str or kind is bytes or (isinstance(owner, enum.Enum) and isinstance(owner, _BASES_OF_MEMBERS)):
             if any(isinstance(x, Tensor) for x in (*args, *kwargs.values())) or holds(Tensor, args):
                 return self.break_graph(f"a text is made of a tensor by {name}")
             return self.pure(f, tuple(list(x) if is_iterator(x) else x for x in args), kwargs)
