@@ -17,7 +17,9 @@ SUITE = Path(einops.__file__).parent / "tests"
 
 @pytest.mark.slow
 def test_own_suite(tmp_path):
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(SUITE)]
+    settings = tmp_path / "pytest.ini"  # not those of this project, whose .venv may hold the suite
+    settings.write_text("[pytest]\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", str(settings), str(SUITE)]
     environment = {**os.environ, "EINOPS_TEST_BACKENDS": "paddle"}
     run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-4000:]
