@@ -5,7 +5,7 @@ from __future__ import annotations
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
-from tests.jit.corpus.reasons import BREAKS, ITEMS, NUMBERS, READS
+from tests.jit.corpus.reasons import BREAKS, ITEMS, NUMBERS
 from tests.jit.corpus.registry import driver, factory, given
 
 
@@ -228,7 +228,7 @@ def update_by_hand():
     return step
 
 
-@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False, refused=READS)
+@factory(*(lambda t: _batch(t) for _ in range(3)), backward=False)
 def gradients_changed_before_the_step():
     net = _net()
     optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
