@@ -76,10 +76,17 @@ cdef class Scratch:
 
     cdef int reserve(self, int64_t size) except -1:
         """Have memory of a size at least; what was in it is gone. Not while a run is in it, on any thread, but for that run at its end."""
-        cdef void* memory
+        cdef void* memory = NULL
+        cdef int64_t more
         if size <= self.size and self.memory != NULL:
             return 0
-        memory = umiak_numbers(size + 64)
+        if self.memory != NULL:
+            more = max(size, self.size + self.size // 4)     # sizes that grow step by step do not touch new pages at each
+            memory = umiak_numbers(more + 64)
+            if memory != NULL:
+                size = more
+        if memory == NULL:
+            memory = umiak_numbers(size + 64)
         if memory == NULL:
             raise MemoryError()
         free(self.memory)
