@@ -106,11 +106,7 @@ static inline void depthwise_divide(Depthwise *q, int lanes, int side) {
 /* What this processor runs, of bfloat16 where `low`; NULL where it has none of these instructions. */
 static const DepthwiseKernels *depthwise_kernels(int low) {
     static int level = -1;
-    if (level < 0) {
-        __builtin_cpu_init();
-        level = processor_multiplies_bf16() ? 3 : __builtin_cpu_supports("avx512f") ? 2
-                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
-    }
+    if (level < 0) level = processor_multiplies_bf16() ? 3 : processor_vectors();
     if (low) return level == 3 ? &depthwise_bf16_all : 0;
     return level >= 2 ? &depthwise_avx512_all : level ? &depthwise_avx2_all : 0;
 }

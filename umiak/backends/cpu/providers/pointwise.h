@@ -5,6 +5,7 @@
  */
 #pragma once
 #include <stdint.h>
+#include "processor.h"
 
 typedef struct {
     const float *x, *w, *bias, *residual; /* rows of k; strips; NULL for none; as y */
@@ -74,11 +75,7 @@ static const int32_t pointwise_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0
 /* What this processor runs; NULL where it has none of these instructions. */
 static const PointwiseKernels *pointwise_kernels(void) {
     static int level = -1;
-    if (level < 0) {
-        __builtin_cpu_init();
-        level = __builtin_cpu_supports("avx512f") ? 2
-                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
-    }
+    if (level < 0) level = processor_vectors();
     return level == 2 ? &pointwise_avx512_all : level ? &pointwise_avx2_all : 0;
 }
 

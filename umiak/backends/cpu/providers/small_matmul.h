@@ -6,6 +6,7 @@
  */
 #pragma once
 #include <stdint.h>
+#include "processor.h"
 
 #define SMALL_COLUMNS 256
 
@@ -158,11 +159,7 @@ __attribute__((target("avx512f"))) static void small_dots_avx512(int64_t m, int6
 
 static int small_level(void) {
     static int level = -1;
-    if (level < 0) {
-        __builtin_cpu_init();
-        level = __builtin_cpu_supports("avx512f") ? 2
-                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
-    }
+    if (level < 0) level = processor_vectors();
     return level;
 }
 

@@ -13,6 +13,7 @@
  */
 #pragma once
 #include <stdint.h>
+#include "processor.h"
 #include <string.h>
 
 #include "plain.h"
@@ -230,11 +231,7 @@ WINO_INLINE void WINO(join)(const VEC *g, int64_t n, float *d) {
 /* What this processor runs, with at most `most` lanes; NULL where it has none of these instructions. */
 static const WinogradKernels *winograd_kernels(int most) {
     static int level = -1;
-    if (level < 0) {
-        __builtin_cpu_init();
-        level = __builtin_cpu_supports("avx512f") ? 2
-                : __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? 1 : 0;
-    }
+    if (level < 0) level = processor_vectors();
     return level == 2 && most >= 16 ? &winograd_avx512_all : level && most >= 8 ? &winograd_avx2_all : 0;
 }
 
