@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from umiak.compiler.loop.node import Node, add, call, is_const, make, sub
 from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store
@@ -428,13 +429,60 @@ class Memory(RandomBits):
                 kinds = [(full, x), (f"<{w} x ptr> align {t.bytes}", at), (f"<{w} x i1>", mask or "splat (i1 true)")]
                 self.call("void", f"llvm.masked.scatter.{suffix(t, w, True)}.v{w}p0", kinds)
             elif mask is not None:
-                kinds = [(full, x), (f"ptr align {t.bytes}", at), (f"<{w} x i1>", mask)]
-                self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
+                self.store_lanes(t, x, at, mask)
             elif streams:
                 self.streamed = True
                 self.emit_void(f"store {full} {x}, ptr {at}, align {self.alignment(t, w)}, !nontemporal !0")
             else:
                 self.emit_void(f"store {full} {x}, ptr {at}, align {t.bytes}")
+
+    def store_lanes(self, t: ScalarType, x: str, at: str, mask: str) -> None:
+        """Stores the lanes of a vector that a mask has. Where a masked store takes long, all of them are stored as a
+        vector, and the first ones, which are what the end of a loop has, in pieces of 4, 2 and 1."""
+        assert self.lanes is not None
+        w, full = self.lanes.width, spell(t, self.lanes.width, True)
+
+        def some() -> list[str]:
+            kinds = [(full, x), (f"ptr align {t.bytes}", at), (f"<{w} x i1>", mask)]
+            self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
+            return []
+
+        if not self.target.slow_masked_stores:
+            some()
+            return
+        bits = self.emit(f"bitcast <{w} x i1> {mask} to i{w}")
+        whole = self.emit(f"icmp eq i{w} {bits}, -1")
+        self.guarded(whole, lambda: self.store_first(t, x, w, at))
+        part = self.emit(f"xor i1 {whole}, true")
+        self.guarded(part, some if self.condition is not None else lambda: self.store_pieces(t, x, at, bits))
+
+    def store_first(self, t: ScalarType, x: str, lanes: int, at: str) -> list[str]:
+        """Stores a vector's first lanes."""
+        w = self.lanes.width if self.lanes is not None else lanes
+        if lanes == 1:
+            x = self.emit(f"extractelement {spell(t, w, True)} {x}, i64 0")
+        elif lanes < w:
+            x = self.shuffle(x, "poison", spell(t, 0, True), w, list(range(lanes)))
+        self.emit_void(f"store {spell(t, 0 if lanes == 1 else lanes, True)} {x}, ptr {at}, align {t.bytes}")
+        return []
+
+    def store_pieces(self, t: ScalarType, x: str, at: str, bits: str) -> list[str]:
+        """Stores the first lanes of a vector, as many as there are ``bits`` set, some but not all."""
+        assert self.lanes is not None
+        w, full, element = self.lanes.width, spell(t, self.lanes.width, True), spell(t, 0, True)
+        lanes = w // 2
+        while lanes:
+            has = self.emit(f"icmp ne i{w} {self.emit(f'and i{w} {bits}, {1 << (lanes - 1)}')}, 0")
+            self.guarded(has, partial(self.store_first, t, x, lanes, at))
+            if lanes > 1:
+                behind = self.shuffle(x, "poison", element, w, [*range(lanes, w), *range(lanes)])
+                x = self.emit(f"select i1 {has}, {full} {behind}, {full} {x}")
+                at = self.emit(
+                    f"select i1 {has}, ptr {self.emit(f'getelementptr {element}, ptr {at}, i64 {lanes}')}, ptr {at}"
+                )
+                bits = self.emit(f"select i1 {has}, i{w} {self.emit(f'lshr i{w} {bits}, {lanes}')}, i{w} {bits}")
+            lanes //= 2
+        return []
 
     def is_pair(self, s: Store, then: Store) -> bool:
         """Return whether two stores write pairs that lie side by side."""
@@ -470,9 +518,7 @@ class Memory(RandomBits):
                     if mask is None:
                         self.emit_void(f"store {full} {mixed}, ptr {at}, align {t.bytes}")
                         continue
-                    some = self.shuffle(mask, "poison", "i1", w, lanes_of)
-                    kinds = [(full, mixed), (f"ptr align {t.bytes}", at), (f"<{w} x i1>", some)]
-                    self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
+                    self.store_lanes(t, mixed, at, self.shuffle(mask, "poison", "i1", w, lanes_of))
 
         self.under(s.where, put)
         self.forget()
