@@ -77,7 +77,9 @@ class State:
     def __init__(self, function: Callable[..., Any]) -> None:
         # What is read: a name to tell, and where it is, a cell or the name in a dict.
         self.reads: list[_Read] = []
-        self._containers: list[Any] = []  # lists, sets and dicts in attributes of layers that a function names
+        self.functions: list[FunctionType] = []  # of the user's, which are called, or may be
+        self._defaults: list[Any] = []  # lists, sets and dicts that are defaults of their parameters
+        self._containers: list[Any] = []  # those, and others in attributes of layers that a function names
         self.layers: list[Layer] = []
         self._known: set[int] = set()
         self._names: dict[str, None] = {}  # that the functions use, of globals and attributes
@@ -99,6 +101,11 @@ class State:
             self._function(wrapped)
         if not isinstance(f, FunctionType) or not self._hold(f) or _is_own(f.__module__):
             return
+        self.functions.append(f)
+        for key, x in (*enumerate(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).items()):
+            if type(x) in (list, Size, set, dict):
+                self._defaults.append(x)
+            self._visit(f"{f.__name__}.{key}", x)
         names = list(_names(f.__code__))
         self._names.update(dict.fromkeys(names))
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
@@ -180,7 +187,7 @@ class State:
         return self._watch.take(self._containers)
 
     def _look(self) -> None:
-        self._containers = [
+        self._containers = self._defaults + [
             v for layer in self.layers for n, v in layer.__dict__.items()
             if type(v) in (list, Size, set, dict) and n in self._names and n not in _TABLES
         ]  # fmt: skip

@@ -1,10 +1,17 @@
-"""Syntax trees of texts, for several threads at a time."""
+"""Syntax trees of texts, for several threads at a time; names that texts may have."""
 
 from __future__ import annotations
 
 import ast
+import keyword
+from typing import Any
 
 MOST_PARSES = 100
+
+
+def is_keyword_name(name: Any) -> bool:
+    """Return whether a call may give an argument of this name as ``name=x``."""
+    return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and name != "__debug__"
 
 
 def parse(text: str) -> ast.Module:

@@ -6,6 +6,7 @@ import functools
 import sys
 from types import (
     BuiltinFunctionType,
+    CellType,
     FunctionType,
     GetSetDescriptorType,
     MemberDescriptorType,
@@ -15,14 +16,14 @@ from types import (
 )
 from typing import TYPE_CHECKING, Any
 
-from paddle.jit.sot.guards import MISSING_PLACE
+from paddle.jit.sot.guards import DEFAULTS, MISSING_PLACE
 from paddle.jit.sot.leaves import BUILT_IN
 from paddle.jit.sot.models.arrays import is_array, note
 from paddle.jit.sot.models.attributes import write_attribute
 from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.models.pure import PURE_TYPES
 from paddle.jit.sot.sources import ClassAttribute, Item, Member, fixed
-from paddle.jit.sot.trace import TensorMethod
+from paddle.jit.sot.trace import HEAP_TYPE, TensorMethod
 from paddle.jit.sot.translation import is_library, package
 from paddle.jit.source.convert import HELPERS
 from paddle.nn.layer.layers import Layer
@@ -34,6 +35,11 @@ from umiak.ir.tracer import SymTensor
 
 if TYPE_CHECKING:
     from paddle.jit.sot.simulator import Simulator
+
+
+# What classes and functions may be given another one of while they stay the same objects.
+_OF_BOTH = ("__name__", "__qualname__", "__doc__", "__module__")
+_OF_FUNCTIONS = (*DEFAULTS, "__code__", "__annotations__", *_OF_BOTH)
 
 
 def attribute(sim: Simulator, x: Any, name: str) -> Any:
@@ -61,6 +67,14 @@ def attribute(sim: Simulator, x: Any, name: str) -> Any:
         return sim.break_graph("the dict of an object's attributes is read")
     if kind is FunctionType and class_attribute(kind, name)[0] is NOTHING:
         return _function_attribute(sim, x, name)
+    if kind is FunctionType and name in _OF_FUNCTIONS and not (sim.trace.is_fresh(x) or is_library(x.__module__)):
+        return sim.trace.wrap(getattr(x, name), Member(sim.trace.sources.get(id(x)) or fixed(x), name))
+    if kind is FunctionType and name == "__closure__":
+        sim.cells_of(x)
+    if kind is MethodType and class_attribute(kind, name)[0] is NOTHING:
+        return attribute(sim, x.__func__, name)
+    if kind is CellType and name == "cell_contents":
+        return sim.forced(sim.trace.contents(x, name))
     if kind in BUILT_IN or isinstance(x, (tuple, BaseException, functools.partial)) or kind in PURE_TYPES:
         of_partial = kind is functools.partial and name in ("func", "args", "keywords")
         source = sim.trace.sources.get(id(x))
@@ -137,6 +151,8 @@ def global_variable(sim: Simulator, space: dict[str, Any], builtin: dict[str, An
 
 
 def _type_attribute(sim: Simulator, x: type, name: str) -> Any:
+    if name in _OF_BOTH and x.__flags__ & HEAP_TYPE and not is_library(x.__module__):
+        return sim.trace.wrap(getattr(x, name), Member(fixed(x), name))
     found, owner = class_attribute(x, name)
     meta, _ = class_attribute(type(x), name)
     if found is NOTHING or meta is not NOTHING or owner.__module__ == "builtins":
@@ -159,7 +175,9 @@ def _guard_class(sim: Simulator, owner: type, name: str, found: Any) -> None:
 
 
 def _guard_path(sim: Simulator, kind: type, owner: Any, name: str) -> None:
-    """Guard that no class before ``owner`` has an attribute of this name; None: no class at all."""
+    """Guard which classes there are, and that none before ``owner``, or none at all, has an attribute of this name."""
+    if kind.__flags__ & HEAP_TYPE and not is_library(kind.__module__):
+        sim.trace.guards.equal(Member(fixed(kind), "__mro__"), kind.__mro__)
     for base in kind.__mro__:
         if base is owner:
             return

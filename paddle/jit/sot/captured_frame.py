@@ -34,7 +34,7 @@ from paddle.jit.sot.models.classes import class_attribute
 from paddle.jit.sot.rebuild import InlinedFrames, Rebuilder, compiled
 from paddle.jit.sot.resume_code import resume_code
 from paddle.jit.sot.simulator import Simulator
-from paddle.jit.sot.sources import ArrayTensor, Item, Member, Namespace, Source
+from paddle.jit.sot.sources import ArrayTensor, Item, Member, Namespace, Source, fixed
 from paddle.jit.sot.trace import Policy, Trace, Unset, argument
 from paddle.jit.sot.translation import has_captured_branches
 from paddle.jit.source.callees import rewritten
@@ -451,9 +451,7 @@ class CapturedFrame(FrameCall):
             values += [rebuilder.value(f.cells[n]) for n in position.cells]
             calls.append((names.name(resume), values, f))
         function = operation.function
-        args = [rebuilder.value(x) for x in operation.args]
-        args += [f"{k}={rebuilder.value(x)}" for k, x in operation.kwargs.items()]
-        text = f"{rebuilder.value(function)}({', '.join(args)})"
+        text = f"{rebuilder.value(function)}({', '.join(rebuilder.given(operation.args, operation.kwargs))})"
         out: list[tuple[str, int]] = []
         names["Tail"] = Tail
         called, failed = len(frames), False  # the frame whose rest is called; whether `e` may be an error by then
@@ -532,13 +530,18 @@ class CapturedFrame(FrameCall):
                     policy.structural.add(place)
 
 
+def parameters_of(function: FunctionType) -> list[inspect.Parameter]:
+    """Return the parameters of a function as it is, whatever it wraps."""
+    return list(inspect.signature(function, follow_wrapped=False).parameters.values())
+
+
 class FunctionFrame(CapturedFrame):
     """A function from its beginning."""
 
     def __init__(self, family: Family, function: FunctionType, owner: Any) -> None:
         self.function = function
         self.owner = owner
-        parameters = list(inspect.signature(function, follow_wrapped=False).parameters.values())
+        parameters = parameters_of(function)
         super().__init__(
             family, function.__name__, function.__code__, parameters[1:] if owner is not None else parameters
         )
@@ -546,9 +549,25 @@ class FunctionFrame(CapturedFrame):
         if function.__code__.co_flags & SUSPENDING:
             self.abandoned = f"{function.__name__} is a generator or a coroutine"
 
+    def bind(self, args: tuple, kwargs: dict[str, Any] | None) -> dict[str, Any] | None:
+        self._renew()
+        return super().bind(args, kwargs)
+
+    def _renew(self) -> None:
+        """Take the function as it is now: its code and its defaults may have been exchanged."""
+        f = self.function
+        self.parameters = parameters_of(f)[self._self is not None :]
+        if self.code_object is not f.__code__:
+            self.code_object = f.__code__
+            self.policy = Policy(full_graph=self.policy.full_graph)
+            self.entries.clear()
+            self.records.clear()
+
     def begin(self, simulator: Simulator, variables: dict[str, Any]) -> Frame:
+        trace = simulator.trace
+        trace.guards.called(fixed(self.function), self.function)
+        trace.guards.named_defaults(self.function)
         if self._self is not None:
-            trace = simulator.trace
             trace.know_fixed(self.owner)
             variables = {self._self: self.owner, **variables}
         cells = simulator.cells_of(self.function)

@@ -12,17 +12,19 @@ import datetime
 import decimal
 import inspect
 from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from paddle.jit.sot.sources import Argument, Attribute, Fixed, Namespace, Source
+from paddle.jit.sot.sources import Argument, Attribute, Fixed, Member, Namespace, Source, fixed
 from paddle.jit.state import State, exactly
 from paddle.nn.layer._registry import CHANGES
 from paddle.nn.layer.layers import Layer
 from umiak.core.entries import Places
 from umiak.core.tensor import Tensor
 
+DEFAULTS = ("__defaults__", "__kwdefaults__")  # of the parameters of a function
 # Values in C whose text says all of them.
 BY_TEXT = (decimal.Decimal, datetime.timedelta, datetime.date, datetime.datetime, datetime.time)
 _COMPARED = (str, int, bool, bytes, type(None))  # that are equal where they and their types are
@@ -76,6 +78,18 @@ class Guards:
     def reduced(self, source: Source, x: Any) -> None:
         """The value is made as this one: what ``__reduce__`` gives is equal, and of the same types."""
         self._add("reduced", source, x.__reduce__())
+
+    def called(self, source: Source, f: FunctionType) -> None:
+        """The function at a fixed place runs this code, and its parameters have these defaults."""
+        self.equal(Member(source, "__code__"), f.__code__)
+        for name in DEFAULTS:
+            if getattr(f, name):
+                self.equal(Member(source, name), getattr(f, name))
+
+    def named_defaults(self, f: FunctionType) -> None:
+        """The defaults of parameters that are given by name, which stand in a dict, are these."""
+        for name, value in (f.__kwdefaults__ or {}).items():
+            self.place(f.__kwdefaults__, name, value)
 
     def same(self, source: Source, other: Source) -> None:
         """Two sources give one object."""
@@ -139,6 +153,9 @@ class Guards:
     def state(self, state: State) -> None:
         """The Python state that a function can be seen to read."""
         self.states.append(state)
+        for f in state.functions:
+            self.called(fixed(f), f)
+            self.named_defaults(f)
 
     # --- what they become
 

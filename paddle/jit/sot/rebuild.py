@@ -50,7 +50,7 @@ from umiak.ir.tracer import SymTensor
 from umiak.runtime.capture import recorded
 from umiak.util.pytree import is_namedtuple
 from umiak.util.size import ElementCount, Size, count_of
-from umiak.util.syntax import parse
+from umiak.util.syntax import is_keyword_name, parse
 
 _CONSTANT = (
     FunctionType, BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, GetSetDescriptorType, CodeType,
@@ -293,8 +293,7 @@ class Rebuilder:
         if kind is super:
             return f"super({self.names.name(x.__thisclass__)}, {self.value(x.__self__)})"
         if kind is functools.partial:
-            rest = [self.value(v) for v in x.args] + [f"{k}={self.value(v)}" for k, v in x.keywords.items()]
-            return f"partial({', '.join([self.value(x.func), *rest])})"
+            return f"partial({', '.join([self.value(x.func), *self.given(x.args, x.keywords)])})"
         if kind is BuiltinFunctionType and is_bound(x):
             return f"{self.value(x.__self__)}.{x.__name__}"
         if isinstance(x, (*_CONSTANT, *IDENTICAL)) or kind is CellType:
@@ -397,9 +396,15 @@ class Rebuilder:
         """Return the calls that tell something outside, and their lines."""
         out = []
         for f, args, kwargs, line in self.trace.later:
-            given = [self.value(x) for x in args] + [f"{k}={self.value(x)}" for k, x in kwargs.items()]
-            out.append((f"{self.value(f)}({', '.join(given)})", line))
+            out.append((f"{self.value(f)}({', '.join(self.given(args, kwargs))})", line))
         return out
+
+    def given(self, args: tuple, kwargs: dict[str, Any]) -> list[str]:
+        """Return the arguments of a call, whatever the names are."""
+        named = [
+            f"{k}={self.value(x)}" if is_keyword_name(k) else f"**{{{k!r}: {self.value(x)}}}" for k, x in kwargs.items()
+        ]
+        return [self.value(x) for x in args] + named
 
     def effects(self) -> list[str]:
         """Return the lines that do what the frame has done to objects from outside."""

@@ -36,6 +36,7 @@ from paddle.jit.sot import attributes, leaves
 from paddle.jit.sot.control import AsWritten, Control, GraphBreak, Operation, Refused, Restart, Uncapturable
 from paddle.jit.sot.effects import effects_of
 from paddle.jit.sot.frame import YIELDED, Frame
+from paddle.jit.sot.guards import DEFAULTS
 from paddle.jit.sot.leaves import BUILT_IN, PLAIN, holds, name_of, reads_one_call
 from paddle.jit.sot.models import (
     arrays,
@@ -48,7 +49,7 @@ from paddle.jit.sot.models.pure import ITERATING, OF_FRAMES, PURE, PURE_MODULES,
 from paddle.jit.sot.models.table import model_of
 from paddle.jit.sot.models.values import EXACT, look_up, must_be_known
 from paddle.jit.sot.rewritten import Simulated, is_rewriting, may_leave
-from paddle.jit.sot.sources import Fixed, Item, Member, fixed
+from paddle.jit.sot.sources import Fixed, Item, Member, Source, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, is_bound, symbolic_in
 from paddle.jit.sot.translation import (
     advice,
@@ -504,7 +505,7 @@ class Simulator:
         if len(self.frames) >= self.trace.policy.most_frames or len(self.trace.capture.frames) > MOST_REGIONS:
             return self._too_deep()
         cells = self.cells_of(f)
-        variables = bind(f, self.defaults_of(f), args, kwargs)
+        variables = self._bound(f, args, kwargs)
         if not kept and (self.trace.policy.full_graph or has_captured_branches(f) or is_rewriting(self.frames)):
             f = rewritten(f)
             code, cells = f.__code__, dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
@@ -539,24 +540,31 @@ class Simulator:
         if trace.is_fresh(f) or is_library(f.__module__):
             return defaults, named
         source = trace.sources.get(id(f)) or fixed(f)
-        members = [(n, Member(source, n)) for n in ("__defaults__", "__kwdefaults__") if getattr(f, n)]
+        first, second = (Member(source, n) for n in DEFAULTS)
+        by_name: Source = second
+        plain: tuple[type, ...] = ()
         if isinstance(source, Fixed):
-            trace.guards.equal(Member(source, "__code__"), f.__code__)
-            for name, member in members:
-                trace.guards.equal(member, getattr(f, name))
-            plain: tuple[type, ...] = PLAIN
+            trace.guards.called(source, f)
+            plain, by_name = PLAIN, fixed(named)  # a tuple is the same with what is in it, a dict may be changed
         else:
-            plain = ()
-            for name, member in members:
-                trace.guards.length(member, len(getattr(f, name)))
-        read = {
-            name: lambda x, k, m=member: x if isinstance(x, plain) else trace.wrap(x, Item(m, k))
-            for name, member in members
-        }
+            for member, values in ((first, defaults), (second, named)):
+                if values:
+                    trace.guards.length(member, len(values))
         return (
-            tuple(read["__defaults__"](x, i) for i, x in enumerate(defaults)),
-            {n: read["__kwdefaults__"](x, n) for n, x in named.items()},
+            tuple(x if isinstance(x, plain) else trace.wrap(x, Item(first, i)) for i, x in enumerate(defaults)),
+            {n: trace.wrap(x, Item(by_name, n)) for n, x in named.items()},
         )
+
+    def _bound(self, f: FunctionType, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Return the local variables of a call."""
+        try:
+            return bind(f, self.defaults_of(f), args, kwargs)
+        except TypeError:  # which defaults that there are not, yet, could change
+            source = self.trace.sources.get(id(f)) or fixed(f)
+            if not (self.trace.is_fresh(f) or is_library(f.__module__)):
+                for name in DEFAULTS:
+                    self.trace.guards.equal(Member(source, name), getattr(f, name))
+            raise
 
     def leaf(self, f: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call of the library, whose operations are recorded."""

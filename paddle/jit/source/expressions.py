@@ -9,6 +9,7 @@ from typing import Any
 
 from paddle.jit.source import build
 from paddle.jit.source.names import ITEMS, has_any, is_none
+from umiak.util.syntax import is_keyword_name
 
 _SYMBOLS = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
@@ -233,7 +234,7 @@ def _spread(node: ast.Call) -> None:
         return
     names = [getattr(key, "value", None) for key in dicts[0].value.keys]
     named = {k.arg for k in node.keywords}
-    if len({*names, *named}) == len(names) + len(named) and all(isinstance(n, str) and n.isidentifier() for n in names):
+    if len({*names, *named}) == len(names) + len(named) and all(map(is_keyword_name, names)):
         given = [ast.copy_location(ast.keyword(n, v), v) for n, v in zip(names, dicts[0].value.values, strict=True)]
         at = node.keywords.index(dicts[0])
         node.keywords[at : at + 1] = given
