@@ -16,7 +16,7 @@ from paddle.tensor._args import cast as _cast_to
 from paddle.tensor._tensor_array import TensorArray
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.array import from_numpy as _from_numpy
+from umiak.core.array import from_numpy as _of_array
 from umiak.core.context import capture_of
 from umiak.core.dlpack import dlpack as _capsule
 from umiak.core.dlpack import from_dlpack as _take
@@ -25,6 +25,7 @@ from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.size_array import SizeArray
+from umiak.ir.tracer import SymTensor
 from umiak.ops import scalars
 from umiak.ops.promotion import LATTICE, kind
 
@@ -77,6 +78,14 @@ def _array(data: Any, op: str) -> np.ndarray:
         return np.asarray(data)
     except ValueError:
         raise op_error(ValueError, op, "nested lists of equal lengths", "ragged ones") from None
+
+
+def _from_numpy(a: np.ndarray, *args: Any) -> Tensor:
+    """A tensor of an array, of which a program that is recorded knows that it is a constant."""
+    out = _of_array(a, *args)
+    if (tracer := capture_of()) is not None:
+        tracer.makes_of_data(out)
+    return out
 
 
 def of_numbers(a: np.ndarray, place: Any = None) -> Tensor:
@@ -449,8 +458,8 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     if output is None:
         return value
     tracer = capture_of()
-    if tracer is not None and tracer.static and isinstance(output, Tensor) and output.persistable:
-        return into(output, value)  # a program's parameter stays one
+    if tracer is not None and tracer.static and not isinstance(output, SymTensor):
+        return into(output, value)  # a program's parameters and constants stay what they are
     if isinstance(output, Tensor) and output.is_leaf and not output.stop_gradient and is_grad_enabled():
         # A leaf takes the history of the value; without one it stays a leaf.
         output.stop_gradient = True

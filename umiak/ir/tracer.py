@@ -390,6 +390,12 @@ class Tracer:
     def makes_of_numbers(self, x: Tensor) -> None:
         """Note that a tensor has been made of numbers of Python, which are the same in every run."""
 
+    def makes_of_data(self, x: Tensor) -> None:
+        """Note that a tensor has been made of data of Python: of numbers, or of an array."""
+
+    def makes_buffer(self, x: Tensor) -> None:
+        """Note that a tensor is kept by a layer, which sees what is written to it."""
+
     def from_data(self, number: Sym) -> bool:
         """Do data decide a symbolic number, rather than sizes of inputs?"""
         return False

@@ -101,13 +101,32 @@ class ProgramTracer(Capture):
     def has_owner(self, x: SymTensor) -> bool:
         return super().has_owner(x) and not any(x is fed for _, fed in self.feeds)
 
+    def starts_anew(self, root: SymTensor) -> bool:
+        """Return whether nobody sees, after a run, what it wrote to an input: of what is fed, and of constants."""
+        if any(root is fed for _, fed in self.feeds):
+            return True
+        x = self.captured().get(id(root))
+        return x is not None and getattr(x, "_is_constant", False)
+
+    def makes_of_data(self, x: Tensor) -> None:
+        x._is_constant = True
+
+    def makes_buffer(self, x: Tensor) -> None:
+        if hasattr(x, "_is_constant"):
+            del x._is_constant
+
     def began_outside(self, root: SymTensor) -> bool:
         return super().began_outside(root) and not any(root is x for _, x in self.feeds)
 
     def capture(self, x: Tensor) -> SymTensor:
         if x.persistable:
             self.kept.setdefault(x.name, x)
-        return super().capture(x)
+        stand_in = super().capture(x)
+        if stand_in._value.operation is None:  # not written to yet: it is as its owner says by now
+            stand_in._stop = x.stop_gradient
+            if getattr(x, "_is_constant", False):
+                self._inner.add(id(stand_in))  # the program may write to it
+        return stand_in
 
     def declare(self, shape: Sequence[int], dtype: Any) -> SymTensor:
         """A variable that a call will write: zeros until then."""
@@ -137,7 +156,7 @@ class ProgramTracer(Capture):
         return found
 
     def assign(self, x: Tensor, value: Tensor) -> None:
-        if x.persistable and not x.stop_gradient:
+        if x.persistable:
             # Programs may write to parameters, whose gradients are those of what they were before.
             with context.no_grad_guard():
                 super().assign(x, value)
@@ -354,10 +373,9 @@ class ProgramTracer(Capture):
         """Return what is recorded so far as a program of its own; ``written``: with the writes to inputs."""
         source = self.builder.program
         self.note_conditions()
-        fed = {id(root) for _, root in self.feeds}  # what is written to an input is not seen outside
         writes = [
             Write(old, root._value) for root, old in self._roots
-            if written and root._value is not old and id(root) not in fed
+            if written and root._value is not old and not self.starts_anew(root)
         ]  # fmt: skip
         return extract(source, source.ops, source.inputs, outputs, writes)
 

@@ -20,6 +20,7 @@ from paddle.nn.initializer.initializers import defaults as _initializer_defaults
 from paddle.nn.layer import _conversion, _state_dict, _traversal
 from paddle.nn.layer._hooks import HookRemoveHelper, HookTable, call_built, call_with_hooks
 from paddle.nn.layer._registry import CHANGES, TABLES, Registry
+from umiak.core.context import capture_of
 from umiak.core.direct import by_forward
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -345,6 +346,8 @@ class Layer:
         self._check_name(name, self._buffers, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"[register_buffer] requires a Tensor or None, got {type(tensor).__name__}")
+        if tensor is not None and (tracer := capture_of()) is not None:
+            tracer.makes_buffer(tensor)
         self._buffers[name] = tensor
         (self._non_persistable_buffer_names_set.discard if persistable else self._non_persistable_buffer_names_set.add)(
             name
