@@ -80,6 +80,43 @@ def test_a_late_failure_is_told_with_the_operation():
         comm.simulate(work, 2)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("place", [CPU, FAKE], ids=str)
+def test_a_device_is_the_default_place(place, dtype):
+    """What is made on the way, of elements that the host combines or that lie apart, is made on the host."""
+
+    def work():
+        paddle.set_device("fake:1")
+        x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]], dtype=dtype, place=place.name)
+        distributed.all_reduce(x.T[1])
+        return x.astype("float32").tolist()
+
+    former = paddle.get_device()
+    try:
+        assert comm.simulate(work, 2) == [[[1, 4], [3, 8]]] * 2
+    finally:
+        paddle.set_device(former)
+
+
+def test_a_result_is_there_for_the_stream_that_waits(fake):
+    """Also where it is assigned as work of the stream that was current at the call."""
+
+    def work():
+        place = PLACES[comm.world().rank]
+        other = paddle.device.Stream(place.name)
+        with fake.lazy():
+            with paddle.device.stream_guard(other):
+                x = from_numpy(np.ones((50, 2)), place)
+                task = distributed.all_reduce(x[:, 0], sync_op=False)
+            task.wait()
+            y = x * 2.0
+            found = host_values(y).tolist()
+            assert task.is_completed()
+        return found
+
+    assert comm.simulate(work, 2) == [[[4.0, 2.0]] * 50] * 2
+
+
 def test_tensors_have_to_be_contiguous():
     x = F.permute(tensor(np.ones((2, 3))), perm=(1, 0))
     with pytest.raises(ValueError, match=r"\[comm\] requires tensors that are contiguous"):

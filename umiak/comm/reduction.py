@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from umiak import ops as F
+from umiak.backends.transfer import CPU
 from umiak.core import inplace
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
@@ -30,9 +31,10 @@ def native(dtype: np.dtype) -> bool:
 
 
 def _run(name: str, out: np.ndarray, *operands: Any) -> None:
-    tensors = [from_numpy(a, copy=False) if isinstance(a, np.ndarray) else a for a in operands]
+    """Run an op over arrays, on the host: the default place may be a device."""
+    tensors = [from_numpy(a, CPU, copy=False) if isinstance(a, np.ndarray) else a for a in operands]
     with no_grad_guard():
-        inplace.apply_into(F.REGISTRY[name](), (from_numpy(out, copy=False),), tuple(tensors))
+        inplace.apply_into(F.REGISTRY[name](), (from_numpy(out, CPU, copy=False),), tuple(tensors))
 
 
 def combiner(op: str, dtype: np.dtype) -> Combine:

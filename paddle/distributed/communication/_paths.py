@@ -24,7 +24,9 @@ from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import OBSERVE_TRACE, current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.inplace import assign
+from umiak.core.place import Place
 from umiak.core.storage import ACCESS_DEVICE
+from umiak.core.stream import Event, stream
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
@@ -116,7 +118,7 @@ def targets(xs: Sequence[Tensor]) -> tuple[np.ndarray, WriteBack]:
 
 def _write(x: Tensor, value: np.ndarray) -> None:
     with no_grad_guard():
-        assign(x, from_numpy(value.reshape(x.shape), copy=False))
+        assign(x, from_numpy(value.reshape(x.shape), x.place, copy=False))
 
 
 def complete(task: comm.Task, write_back: WriteBack | None, sync_op: bool) -> comm.Task:
@@ -134,11 +136,22 @@ def complete(task: comm.Task, write_back: WriteBack | None, sync_op: bool) -> co
 
 
 class OpTask:
-    """The handle of an operation by the op: its result is assigned by whoever waits, in the order of the program."""
+    """The handle of an operation by the op: its result is assigned by whoever waits, in the order of the program.
 
-    def __init__(self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None) -> None:
+    That is work of the stream on which the operation was started; the stream of whoever waits comes after it.
+    """
+
+    def __init__(
+        self,
+        started: Sequence[tuple[comm.Task, Any]] = (),
+        finish: Callable[[], Any] | None = None,
+        place: Place | None = None,
+    ) -> None:
         self._started = started
         self._finish = finish
+        self._place = place
+        self._stream = 0 if place is None else current().get_stream(place)
+        self._assigned: Event | None = None
         if finish is not None:
             current().values.setdefault(_PENDING, []).append(self)
 
@@ -146,13 +159,17 @@ class OpTask:
         """Return whether the result is there, without waiting."""
         if all(task.done() for task, _ in self._started):
             self._end()
-        return self._finish is None
+        return self._finish is None and (self._assigned is None or self._assigned.query())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the result is there."""
+        """Wait until the result is there, or is so for later work of the current stream."""
         for task, _ in self._started:
             task.wait(timeout)
         self._end()
+        if self._place is not None and self._assigned is not None:
+            here = current().get_stream(self._place)
+            if here != self._stream:
+                stream(self._place.index, here).wait(self._assigned)
         return True
 
     synchronize = wait
@@ -165,11 +182,23 @@ class OpTask:
     def _end(self) -> None:
         finish, self._finish = self._finish, None
         if finish is not None:
-            finish()
+            self._assign(finish)
             pending = current().values.get(_PENDING, ())
             if self in pending:
                 pending.remove(self)
         self._started = ()
+
+    def _assign(self, finish: Callable[[], Any]) -> None:
+        if self._place is None:
+            finish()
+            return
+        ctx = current()
+        former = ctx.set_stream(self._place, self._stream)
+        try:
+            finish()
+        finally:
+            ctx.set_stream(self._place, former)
+        self._assigned = stream(self._place.index, self._stream).record()
 
 
 def run_op(
@@ -199,8 +228,9 @@ def run_op(
 
     if not started:
         finish()
-        return OpTask((), None)
-    return OpTask(started, finish)
+        return OpTask()
+    devices = [x.place for x in outs if access(x.place) != ACCESS_HOST]
+    return OpTask(started, finish, devices[0] if devices else None)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import pytest
 
 import paddle
 from paddle import distributed
+from tests.fuzz import plugin_groups
 from umiak import backends, comm
 from umiak import ops as F
 from umiak.comm import staging
@@ -169,6 +170,31 @@ def check_many_tasks_in_flight(rank, size):
         for task in tasks[::-1]:
             task.wait()
         assert [x.tolist()[0] for x in xs] == [1.0 + 2 * i for i in range(6)]
+
+
+def check_tasks_of_several_streams(rank, size):
+    """Calls go by one connection in the order of the program, on whichever stream each is; and the stream that is
+    current where one is waited for comes after it, also where the elements lie apart or go by the host."""
+    place = place_of(rank)
+    with on_device(rank):
+        other = paddle.device.Stream(place.name)
+        for _ in range(3):
+            x, y = paddle.full([500], float(rank)), paddle.full([40, 2], float(rank))
+            before = paddle.device.current_stream(place.name)
+            with paddle.device.stream_guard(other):
+                other.wait_stream(before)
+                tasks = [distributed.all_reduce(y[:, 0], sync_op=False)]
+            tasks.append(distributed.broadcast(x, 1, sync_op=False))
+            for task in tasks[:: 1 - 2 * rank]:
+                task.wait()
+            assert x.tolist() == [1.0] * 500 and y.tolist() == [[1.0, float(rank)]] * 40
+
+
+def check_random_programs(rank, size):
+    """What virtual ranks run more of (``tests.fuzz.plugin_groups``)."""
+    for seed in range(500, 504):
+        tally = plugin_groups.run_rank(plugin_groups.generate(seed), seed, place_of(rank), rank)
+        assert tally
 
 
 def check_groups_have_connections_of_their_own(rank, size):

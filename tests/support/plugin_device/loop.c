@@ -369,27 +369,61 @@ static size_t width(C_DataType t) {
     static const unsigned char sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2, 8, 16};
     return sizes[t];
 }
-#define COMBINE(T)                                                                       \
-    for (size_t i = 0; i < n; i++) {                                                     \
-        T a = ((T *)to)[i], b = ((const T *)of)[i];                                      \
-        ((T *)to)[i] = op == MAX ? (a > b ? a : b) : op == MIN ? (a < b ? a : b)         \
-                       : op == PRODUCT ? (T)(a * b) : (T)(a + b);                        \
-    }                                                                                    \
+// A type in which is computed, how an element is read and written; what has no order has no maximum.
+#define COMBINE(T, COMPUTED, READ, WRITE, LESS)                                                  \
+    for (size_t i = 0; i < n; i++) {                                                             \
+        COMPUTED a = READ(((T *)to)[i]), b = READ(((const T *)of)[i]);                           \
+        ((T *)to)[i] = WRITE(op == MAX ? (LESS(b, a) ? a : b) : op == MIN ? (LESS(a, b) ? a : b) \
+                             : op == PRODUCT ? (COMPUTED)(a * b) : (COMPUTED)(a + b));           \
+    }                                                                                            \
     break
+#define SAME(a) (a)
+#define LESS(a, b) ((a) < (b))
+#define NONE_LESS(a, b) 0
+#define NUMBER(T) COMBINE(T, T, SAME, SAME, LESS)
+#define COMPLEX(T) COMBINE(__complex__ T, __complex__ T, SAME, SAME, NONE_LESS)
+static float of_bfloat16(uint16_t a) {
+    uint32_t bits = (uint32_t)a << 16;
+    float out;
+    memcpy(&out, &bits, sizeof out);
+    return out;
+}
+static uint16_t to_bfloat16(float a) {
+    uint32_t bits;
+    memcpy(&bits, &a, sizeof bits);
+    return a != a ? 0x7FC0 : (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
 static C_Status combine(void *to, const void *of, size_t n, C_DataType t, C_CCLReduceOp op) {
     switch (t) {
-        case FLOAT32: COMBINE(float);
-        case FLOAT64: COMBINE(double);
-        case INT32: COMBINE(int32_t);
-        case INT64: COMBINE(int64_t);
+        case BOOL:
+        case UINT8: NUMBER(uint8_t);
+        case INT8: NUMBER(int8_t);
+        case INT16: NUMBER(int16_t);
+        case INT32: NUMBER(int32_t);
+        case INT64: NUMBER(int64_t);
+        case FLOAT32: NUMBER(float);
+        case FLOAT64: NUMBER(double);
+        case BFLOAT16: COMBINE(uint16_t, float, of_bfloat16, to_bfloat16, LESS);
+        case COMPLEX64: COMPLEX(float);
+        case COMPLEX128: COMPLEX(double);
         default: return C_ERROR;
     }
     return C_SUCCESS;
 }
+#define DIVIDE(T)                                                \
+    for (size_t i = 0; i < n; i++) ((T *)to)[i] /= (float)ranks; \
+    break
 static void average(void *to, size_t n, C_DataType t, size_t ranks) {
-    for (size_t i = 0; i < n; i++) {
-        if (t == FLOAT32) ((float *)to)[i] /= (float)ranks;
-        if (t == FLOAT64) ((double *)to)[i] /= (double)ranks;
+    switch (t) {
+        case FLOAT32: DIVIDE(float);
+        case FLOAT64: DIVIDE(double);
+        case COMPLEX64: DIVIDE(__complex__ float);
+        case COMPLEX128: DIVIDE(__complex__ double);
+        case BFLOAT16:
+            for (size_t i = 0; i < n; i++)
+                ((uint16_t *)to)[i] = to_bfloat16(of_bfloat16(((uint16_t *)to)[i]) / (float)ranks);
+            break;
+        default: break;
     }
 }
 
@@ -690,16 +724,22 @@ EXPORTED void InitPlugin(CustomRuntimeParams *params) {
     i->xccl_get_unique_id = unique_id;
     i->xccl_comm_init_rank = comm_init;
     i->xccl_destroy_comm = comm_destroy;
+#ifndef NO_COLLECTIVES
     i->xccl_all_reduce = reduction;
     i->xccl_broadcast = broadcast;
     i->xccl_reduce = reduce;
     i->xccl_all_gather = all_gather;
     i->xccl_reduce_scatter = reduce_scatter;
+#endif
+#ifndef NO_MESSAGES
     i->xccl_group_start = group_start;
     i->xccl_group_end = group_end;
     i->xccl_send = send_to;
     i->xccl_recv = recv_from;
+#endif
+#ifndef NO_ALL_TO_ALL
     i->xccl_all_to_all = all_to_all;
+#endif
     i->profiler_initialize = profiler_initialize;
     i->profiler_finalize = profiler_finalize;
     i->profiler_prepare_tracing = profiler_prepare;

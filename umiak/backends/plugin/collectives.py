@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -78,10 +78,15 @@ class _Started:
 
 
 class XcclCommunicator:
-    """A C_CCLComm (``umiak.backends.collectives.Communicator``). Operands live, and stay, until their work is done."""
+    """A C_CCLComm (``umiak.backends.collectives.Communicator``). Operands live, and stay, until their work is done.
+
+    What is handed to several streams runs in the order of the calls, as all ranks have it: nobody says that a library
+    of the interface can tell calls apart that run side by side.
+    """
 
     def __init__(self, device: PluginDevice, comm: Any, size: int, rank: int) -> None:
         self.device, self.comm, self.size, self.rank = device, comm, size, rank
+        self.last: tuple[int, _Started] | None = None  # the last call, and its stream
 
     def start(self, id: int, name: str, *args: Any) -> _Started | None:
         function = getattr(self, f"_{name}", None)
@@ -89,9 +94,16 @@ class XcclCommunicator:
 
     def _put(self, id: int, name: str, *args: Any, keep: Any) -> _Started:
         library, place = self.device.library, self.device.place
-        queue = self.device.queue(id)
-        queue.put(name, lambda h: library.call(name, *args, self.comm, h, on=place.name), keep=keep)
-        return _Started(place.index, id)
+        return self._submit(id, name, lambda h: library.call(name, *args, self.comm, h, on=place.name), keep)
+
+    def _submit(self, id: int, name: str, submit: Callable[[Any], None], keep: Any) -> _Started:
+        place = self.device.place
+        if self.last is not None and self.last[0] != id:
+            stream.stream(place.index, id).wait(self.last[1].event)
+        self.device.queue(id).put(name, submit, keep=keep)
+        started = _Started(place.index, id)
+        self.last = id, started
+        return started
 
     def _reduction(self, id: int, name: str, out: Buffer, x: Buffer, count: int, op: str, *root: int) -> Any:
         dtype = data_type(x)
@@ -177,8 +189,7 @@ class XcclCommunicator:
             finally:
                 library.call("xccl_group_end", on=place.name)
 
-        self.device.queue(id).put("xccl_group", submit, keep=keep)
-        return _Started(place.index, id)
+        return self._submit(id, "xccl_group", submit, keep)
 
     def close(self) -> None:
         library = self.device.library
