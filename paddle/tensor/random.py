@@ -670,7 +670,7 @@ def multinomial(
         TypeError: x is not a real tensor, or ``num_samples`` not an integer.
         ValueError: x has another rank, ``num_samples`` is below 1 or, without replacement, above the count of weights
             of a row that are not 0, a weight is below 0 or not a number, or all of a row are 0. Weights are looked at
-            eagerly on a CPU.
+            on a CPU, in captured functions and programs when they run.
 
     Example:
         >>> import paddle
@@ -690,8 +690,12 @@ def multinomial(
         )
     if not x.shape[-1]:
         raise op_error(ValueError, "multinomial", "at least one category", x.shape)
-    if type(x) is Tensor and x.place.device_type == "cpu" and capture_of() is None:
-        _check_weights(x, k if not replacement else 1)
+    if x.place.device_type == "cpu":
+        least = k if not replacement else 1
+        if capture_of() is not None:
+            _require_weights(x, least)
+        elif type(x) is Tensor:
+            _check_weights(x, least)
     return sampled(floating(x), k, bool(replacement))
 
 
@@ -707,8 +711,19 @@ def _check_weights(x: Tensor, least: int) -> None:
         return
     found = int(np.min(np.count_nonzero(data, axis=-1)))
     if found < least:
-        required = f"{least} or more weights above 0 in each row" if least > 1 else "a weight above 0 in each row"
-        raise op_error(ValueError, "multinomial", required, found)
+        raise op_error(ValueError, "multinomial", _weights_required(least), found)
+
+
+def _weights_required(least: int) -> str:
+    return f"{least} or more weights above 0 in each row" if least > 1 else "a weight above 0 in each row"
+
+
+def _require_weights(x: Tensor, least: int) -> None:
+    """The same where the weights are known when what is recorded runs."""
+    counts = F.sum(F.cast(F.gt(x, 0), dtype=dt.int64), axes=(x.ndim - 1,), keepdim=False)
+    for holds, required in ((F.ge(x, 0), "weights of 0 or more"), (F.ge(counts, least), _weights_required(least))):
+        flag = F.all(holds, axes=tuple(range(holds.ndim)), keepdim=False)
+        F.require(flag, kind="ValueError", args=(f"[multinomial] requires {required}, got others",))
 
 
 def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Tensor:

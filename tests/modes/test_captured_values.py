@@ -101,6 +101,21 @@ def test_no_category_is_refused():
         paddle.multinomial(paddle.zeros([2, 0]), 2, replacement=True)
 
 
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_weights_that_cannot_be_drawn_from_are_refused_by_the_run(full_graph):
+    draw = to_static(lambda x: paddle.multinomial(x, 2), full_graph=full_graph)
+    assert sorted(draw(paddle.to_tensor([1.0, 0.0, 1.0])).tolist()) == [0, 2]
+    for weights, message in (
+        ([1.0, -1.0, 1.0], "weights of 0 or more"),
+        ([1.0, float("nan"), 1.0], "weights of 0 or more"),
+        ([0.0, 0.0, 1.0], "2 or more weights above 0"),
+    ):
+        for call in (draw, lambda x: paddle.multinomial(x, 2)):
+            with pytest.raises(ValueError, match=message):
+                call(paddle.to_tensor(weights))
+    assert sorted(draw(paddle.to_tensor([1.0, 1.0, 0.0])).tolist()) == [0, 1]
+
+
 def test_data_say_how_many_segments_there_are():
     ids, x = paddle.to_tensor([0, 0, 2]), normal(3, 2)
     for reduce in (paddle.geometric.segment_sum, paddle.incubate.segment_max):

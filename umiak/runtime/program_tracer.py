@@ -38,6 +38,8 @@ from umiak.runtime.capture import Capture, CaptureError, DrawnStream, stream_of
 from umiak.runtime.executor import Executor
 from umiak.util.errors import users_line
 
+_CONSTANT = "_is_constant"  # attribute of a tensor that was made of data while a program was recorded
+
 
 @contextmanager
 def outside() -> Iterator[None]:
@@ -106,14 +108,14 @@ class ProgramTracer(Capture):
         if any(root is fed for _, fed in self.feeds):
             return True
         x = self.captured().get(id(root))
-        return x is not None and getattr(x, "_is_constant", False)
+        return x is not None and hasattr(x, _CONSTANT)
 
     def makes_of_data(self, x: Tensor) -> None:
-        x._is_constant = True
+        setattr(x, _CONSTANT, True)
 
     def makes_buffer(self, x: Tensor) -> None:
-        if hasattr(x, "_is_constant"):
-            del x._is_constant
+        if hasattr(x, _CONSTANT):
+            delattr(x, _CONSTANT)
 
     def began_outside(self, root: SymTensor) -> bool:
         return super().began_outside(root) and not any(root is x for _, x in self.feeds)
@@ -124,7 +126,7 @@ class ProgramTracer(Capture):
         stand_in = super().capture(x)
         if stand_in._value.operation is None:  # not written to yet: it is as its owner says by now
             stand_in._stop = x.stop_gradient
-            if getattr(x, "_is_constant", False):
+            if hasattr(x, _CONSTANT):
                 self._inner.add(id(stand_in))  # the program may write to it
         return stand_in
 
