@@ -1,6 +1,7 @@
 """Groups over tensors of devices: staged where the channel knows only the host, handed over where it knows more."""
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -99,22 +100,29 @@ def test_a_device_is_the_default_place(place, dtype):
 
 
 def test_a_result_is_there_for_the_stream_that_waits(fake):
-    """Also where it is assigned as work of the stream that was current at the call."""
+    """Also where what has come is on its way to the device, on the stream that was current at the call."""
+    released = threading.Event()
 
     def work():
-        place = PLACES[comm.world().rank]
-        other = paddle.device.Stream(place.name)
-        with fake.lazy():
-            with paddle.device.stream_guard(other):
-                x = from_numpy(np.ones((50, 2)), place)
-                task = distributed.all_reduce(x[:, 0], sync_op=False)
-            task.wait()
-            y = x * 2.0
-            found = host_values(y).tolist()
-            assert task.is_completed()
-        return found
+        rank = comm.world().rank
+        place = PLACES[rank]
+        if rank == 0:
+            distributed.send(from_numpy(np.full(50, 2.0), place), 1)
+            return None
+        x, other = from_numpy(np.ones((50, 2)), place), paddle.device.Stream(place.name)
+        stream.synchronize(place.index)
+        fake.device(place).queue(other.stream_base.id).put("hold", released.wait)
+        with paddle.device.stream_guard(other):
+            task = distributed.irecv(x[:, 0], 0)
+        task.wait()
+        y = x * 3.0
+        assert not task.is_completed()
+        time.sleep(0.05)  # whatever does not wait is done
+        released.set()
+        assert host_values(y).tolist() == [[6.0, 3.0]] * 50
+        return task.is_completed()
 
-    assert comm.simulate(work, 2) == [[[4.0, 2.0]] * 50] * 2
+    assert comm.simulate(work, 2) == [None, True]
 
 
 def test_tensors_have_to_be_contiguous():

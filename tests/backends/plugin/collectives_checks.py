@@ -173,21 +173,29 @@ def check_many_tasks_in_flight(rank, size):
 
 
 def check_tasks_of_several_streams(rank, size):
-    """Calls go by one connection in the order of the program, on whichever stream each is; and the stream that is
-    current where one is waited for comes after it, also where the elements lie apart or go by the host."""
+    """Calls go by one connection in the order of the program, on whichever stream each is, and whichever is asked for
+    first."""
     place = place_of(rank)
     with on_device(rank):
         other = paddle.device.Stream(place.name)
-        for _ in range(3):
-            x, y = paddle.full([500], float(rank)), paddle.full([40, 2], float(rank))
-            before = paddle.device.current_stream(place.name)
+        before = paddle.device.current_stream(place.name)
+        x, y = paddle.full([500], float(rank)), paddle.full([40], float(rank))
+        distributed.all_reduce(x.clone())  # connects
+        other.wait_stream(before)
+        loop = backends.get("loop").library._library
+        comm.world().barrier().wait()  # all is done that asks
+        loop.loop_late(1)
+        try:
             with paddle.device.stream_guard(other):
-                other.wait_stream(before)
-                tasks = [distributed.all_reduce(y[:, 0], sync_op=False)]
-            tasks.append(distributed.broadcast(x, 1, sync_op=False))
-            for task in tasks[:: 1 - 2 * rank]:
-                task.wait()
-            assert x.tolist() == [1.0] * 500 and y.tolist() == [[1.0, float(rank)]] * 40
+                first = distributed.all_reduce(y, sync_op=False)
+            second = distributed.broadcast(x, 1, sync_op=False)
+            comm.world().barrier().wait()
+            (other if rank else before).synchronize()
+        finally:
+            loop.loop_late(0)
+        for task in (first, second):
+            task.wait()
+        assert x.tolist() == [1.0] * 500 and y.tolist() == [1.0] * 40
 
 
 def check_random_programs(rank, size):

@@ -20,7 +20,7 @@ def test_two_processes(name, loop):
         ranks.assert_passes(2, MODULE, name)
 
 
-@pytest.mark.parametrize("name", ["check_movement", "check_batches_of_messages"])
+@pytest.mark.parametrize("name", ["check_movement", "check_batches_of_messages", "check_tasks_of_several_streams"])
 def test_two_threads(name, loop):
     before = staging.StagedArray.copy_to_host
     ranks.simulate(2, MODULE, name)

@@ -38,7 +38,7 @@ static long blocks, bytes, host_blocks, streams, events, wrong_frees, initialise
 // --- faults while it runs
 
 static char failing[NAME];
-static int failing_status, failing_after, lost;
+static int failing_status, failing_after, lost, late;
 
 EXPORTED void loop_fail(const char *name, int status, int after) {
     snprintf(failing, NAME, "%s", name);
@@ -46,6 +46,7 @@ EXPORTED void loop_fail(const char *name, int status, int after) {
     failing_after = after;
 }
 EXPORTED void loop_lose(int yes) { lost = yes; }
+EXPORTED void loop_late(int yes) { late = yes; }  // nothing is done before somebody waits; to ask is not enough
 
 static C_Status fault(const char *name) {
     if (!initialised) calls_after_end++;
@@ -235,6 +236,7 @@ static C_Status record_event(const C_Device d, C_Stream s, C_Event e) {
 static C_Status query_event(const C_Device d, C_Event e) {
     MAY_FAIL("query_event");
     if (e->stream->done >= e->number) return told(e->stream);
+    if (late) return C_FAILED;
     drain(e->stream);
     return C_FAILED;  // not yet; it is when it is asked for again
 }
