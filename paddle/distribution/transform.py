@@ -58,6 +58,7 @@ class Transform:
         [2.0, 2.0]
     """
 
+    _is_its_attributes = True  # to captured functions: one with equal attributes is as good
     _type = Type.INJECTION
     _domain_rank = 0
     _codomain_rank = 0

@@ -101,7 +101,14 @@ def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
         return sim.break_graph(f"{name} of a tensor, which differs from call to call")
     if name == "grad" and id(x) in sim.trace.capture.cleared:
         return F.full(0, x.dtype, tuple(x.shape))
-    value = getattr(x, name)
+    try:
+        value = getattr(x, name)
+    except AttributeError:
+        for kind in sim.trace.read_as:
+            if hasattr(kind, name):
+                what = f"{kind.__name__}.{name}, of a value that a tensor gave or that was computed with one"
+                sim.break_graph(f"{what}, which is a tensor in a graph")
+        raise
     if name == "grad" and isinstance(value, Tensor) and not isinstance(value, SymTensor):
         sim.trace.know_gradient(value, x)
     if type(value) in (MethodType, BuiltinFunctionType, MethodWrapperType) and getattr(value, "__self__", None) is x:

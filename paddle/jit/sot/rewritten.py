@@ -409,6 +409,8 @@ def _as_builtin(original: Callable[..., Any], replacement: Callable[..., Any]) -
         args = tuple(simulator.forced(x) for x in args)
         if replaces(original, args, kwargs):
             simulator.trace.told = simulator.trace.told or original is print
+            if original in (int, float):
+                simulator.trace.read_as.add(original)
             return replacement(*args, **kwargs)
         return simulator.call(original, args, kwargs, direct=True)
 

@@ -412,7 +412,10 @@ class Simulator:
         if name in ("is_contiguous", "stride", "get_strides", "data_ptr") and isinstance(x, SymTensor):
             return self.break_graph(f"{name}() of a tensor, which differs from call to call")
         if name in READ_BY and self.trace.policy.full_graph:
-            return READ_BY[name](x, *map(self.forced, args), **kwargs)
+            value = READ_BY[name](x, *map(self.forced, args), **kwargs)
+            if isinstance(value, SymTensor):
+                self.trace.read_as.add(np.ndarray if name == "numpy" else float if x.dtype.is_floating else int)
+            return value
         method = getattr(x, name)
         if name in ("register_hook", "_register_grad_hook", "retain_grads") and not self.trace.capture.is_outer_leaf(x):
             return self.break_graph(
@@ -642,8 +645,10 @@ class Simulator:
             return self.call(own, args, kwargs)
         iterates = f in ITERATING or getattr(f, "__name__", "") == "join" or getattr(f, "__module__", "") == "math"
         args = tuple(self._looked_into(f, x, iterates) for x in args)
-        args = tuple(Callback(self, x) if type(x) in (FunctionType, MethodType, functools.partial) else x for x in args)
-        kwargs = {k: Callback(self, x) if type(x) in (FunctionType, MethodType) else x for k, x in kwargs.items()}
+        if f is not functools.partial:  # whose calls are simulated, too
+            called = (FunctionType, MethodType, functools.partial)
+            args = tuple(Callback(self, x) if type(x) in called else x for x in args)
+            kwargs = {k: Callback(self, x) if type(x) in called else x for k, x in kwargs.items()}
         result = f(*args, **kwargs)
         if not isinstance(result, (Tensor, Sym, *BUILT_IN)):
             self.trace.made(result)

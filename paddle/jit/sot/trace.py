@@ -251,6 +251,10 @@ class Trace:
         # Calls that tell something outside, after the run: function, arguments, line.
         self.later: list[tuple[Any, tuple, dict[str, Any], int]] = []
         self.told = False  # whether something was printed, or is to be told after the run
+        self.of_numpy: set[Sym] = set()  # numbers that are scalars of NumPy's
+        self.read_as: set[type] = (
+            set()
+        )  # what the user takes some tensors for, which were read by `numpy()`, `item()`, …
         self.reruns = False  # whether calls whose program raises must be able to run as they were written
         # The last error of the library before which nothing was changed: it is raised as it is.
         self.of_library: Any = None
@@ -259,11 +263,11 @@ class Trace:
         self._stand_ins: dict[int, Input] = {}
         self._states: set[int] = set()
         self._likes: dict[int, Tensor] = {}
-        self._arrays: dict[int, Any] = {}  # what stands for arrays, by their id
+        # What stands for arrays, iterators and objects of the library, by their id.
+        self._standing_for: dict[int, Any] = {}
         self.caller: Any = None  # of functions that iterators call
         self.refuse: Any = None  # ends the capture, as something can be no part of a graph
         self.iterators: list[tuple[Any, list[Any]]] = []  # copies of those from outside, and what was in their slots
-        self._advancing: dict[int, Any] = {}  # the copies, by the id of what they are copies of
 
     # --- reading
 
@@ -289,15 +293,12 @@ class Trace:
 
     def _known(self, x: Any, source: Source) -> Any:
         """Return what stands for an object that was read before; ``NOT_READ`` for another one."""
-        advancing = self._advancing.get(id(x))
-        if advancing is not None:
-            return advancing
-        if id(x) in self._arrays:
-            return self._arrays[id(x)]
         known = self.sources.get(id(x))
         if known is None:
             return NOT_READ
         self._meet(x, source, known)
+        if id(x) in self._standing_for:
+            return self._standing_for[id(x)]
         shadow = self.shadows.get(id(x))
         if shadow is None and id(x) in self.appended:
             return self._container(x, known)
@@ -368,6 +369,8 @@ class Trace:
         """An object of the library. One that holds nothing but values is any with these. Functions of the library read
         more of others than guards see, such as tensors that they hold, so those are themselves."""
         state = getattr(x, "__dict__", None)
+        if getattr(kind, "_is_its_attributes", False) and not isinstance(source, Fixed) and _holds_values(state):
+            return self._attributes_of(x, kind, source)
         slots = any(getattr(base, "__slots__", ()) for base in kind.__mro__)
         if isinstance(source, Fixed) or slots or type(state) is not dict or not all(map(is_simple, state.values())):
             self._identical(x, source)
@@ -378,6 +381,22 @@ class Trace:
         for name, value in state.items():
             self.guards.exactly(Attribute(source, name), value)
         return x
+
+    def _attributes_of(self, x: Any, kind: type, source: Source) -> Any:
+        """An object of the library that is what its attributes are: another one, which holds what stands for these."""
+        self._type(source, kind)
+        self.guards.keys(Member(source, "__dict__"), tuple(x.__dict__))
+        self._know(x, source)
+        made = self._standing_for[id(x)] = object.__new__(kind)
+        self._know(made, source)
+        for name, value in x.__dict__.items():
+            place = Attribute(source, name)
+            if is_simple(value) and type(value) is not tuple:
+                self.guards.exactly(place, value)
+                made.__dict__[name] = value
+            else:
+                made.__dict__[name] = self.wrap(value, place)
+        return made
 
     def _tuple_of_class(self, x: tuple, kind: type, source: Source) -> Any:
         """A tuple of a class of the user's, which cannot be made anew of what stands for its items."""
@@ -496,8 +515,8 @@ class Trace:
         self._type(source, np.ndarray)
         with self.capture.paused():
             values = tensor_of(x)
-        made = self._arrays[id(x)] = self._tensor(values, ArrayTensor(source))
-        self._keep.append(x)
+        made = self._standing_for[id(x)] = self._tensor(values, ArrayTensor(source))
+        self._know(x, source)
         return made
 
     def like(self, x: Tensor, stop: bool | None = None) -> Tensor:
@@ -604,7 +623,7 @@ class Trace:
         if isinstance(copy, Calling):
             copy.caller = self.caller
         self.iterators.append((copy, [getattr(copy, name) for name in type(x).__slots__]))
-        self._advancing[id(x)] = copy
+        self._standing_for[id(x)] = copy
         return copy
 
     def is_fresh(self, x: Any) -> bool:
@@ -677,7 +696,7 @@ class Trace:
             for k, other in known.items():
                 if k != i and type(other) is type(known[i]):
                     place = self.sources[k]
-                    if not (isinstance(source, Fixed) and isinstance(place, Fixed)):
+                    if place != source and not (isinstance(source, Fixed) and isinstance(place, Fixed)):
                         self.guards.different(source, place)
 
     # --- attributes, cells and global variables, written ones included
@@ -766,6 +785,15 @@ class Trace:
         if type(x) is Sym:
             self.steer(x)
         return x
+
+
+def _holds_values(x: Any) -> bool:
+    """Return whether there is nothing in attributes or a container but tensors, values, and objects that hold these."""
+    if type(x) in (list, tuple, dict):
+        return all(map(_holds_values, x.values() if type(x) is dict else x))
+    if getattr(type(x), "_is_its_attributes", False):
+        return is_library(type(x).__module__) and _holds_values(x.__dict__)
+    return is_simple(x) or (isinstance(x, Tensor) and not x.is_sparse())
 
 
 def argument(name: str) -> Argument:

@@ -74,3 +74,124 @@ def test_functions_in_lists_and_equal_values_made_anew(full_graph):
     for _ in range(3):
         g(decimal.Decimal("1.5"), x)
     assert g.get_traced_count() == 1
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_arrays_that_were_one_may_be_two(full_graph):
+    f = paddle.jit.to_static(lambda a, b: paddle.to_tensor(a) + paddle.to_tensor(b) * 10, full_graph=full_graph)
+    a, b = np.ones(2, "float32"), np.full(2, 5, "float32")
+    for one, other in ((a, a), (a, b), (b, a), (b, b)):
+        np.testing.assert_array_equal(f(one, other).numpy(), one + other * 10)
+
+
+def between(d, x):
+    return d.log_prob(x) * float(x.sum() * 0 + 2)
+
+
+def made_inside(scale, x):
+    d = paddle.distribution.Normal(x * 2, scale)
+    factor = float(x.sum() * 0 + 2)
+    return d.log_prob(x) * factor
+
+
+y = paddle.to_tensor([0.5, 2.0])
+ANEW = {
+    "normal": (lambda d, x: d.log_prob(x), lambda i: normal(y + i)),
+    "of a base": (
+        lambda d, x: d.log_prob(x),
+        lambda i: paddle.distribution.Independent(normal(y + i), 1),
+    ),
+    "transformed": (
+        lambda d, x: d.log_prob(x * x + 1),
+        lambda i: paddle.distribution.TransformedDistribution(
+            normal(y + i), [paddle.distribution.ExpTransform(), paddle.distribution.AffineTransform(y, y + i)]
+        ),
+    ),
+    "in a list": (lambda d, x: d[0].log_prob(x), lambda i: [normal(y + i)]),
+    "divergence": (lambda d, x: paddle.distribution.kl_divergence(d, normal(y)) + x, lambda i: normal(y + i)),
+    "behind a break": (between, lambda i: normal(y + i)),
+    "made before a break": (made_inside, lambda i: y + i),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "full_graph"), [(n, whole) for n in ANEW for whole in (False, True) if not (whole and "break" in n)]
+)
+def test_distributions_made_anew_share_a_graph(name, full_graph):
+    f, make = ANEW[name]
+    captured = paddle.jit.to_static(f, full_graph=full_graph)
+    for i in range(4):
+        np.testing.assert_allclose(captured(make(i), x).numpy(), f(make(i), x).numpy(), rtol=1e-4)
+    assert all(len(frame.entries) == 1 for frame in captured.family.frames)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_distributions_stay_the_objects_that_they_are(full_graph):
+    def f(p, q, x):
+        p.note = 3
+        return [p, q][1], p is q, q.log_prob(x) * p.note, paddle.distribution.kl_divergence(p, q)
+
+    captured = paddle.jit.to_static(f, full_graph=full_graph)
+    for i in range(3):
+        p, q = normal(y + i), normal(y + 1)
+        q.scale.stop_gradient = False
+        for one, other in ((p, p), (p, q), (q, p)):
+            got, wanted = captured(one, other, x), f(one, other, x)
+            assert got[0] is other and got[1] == wanted[1] and one.note == 3
+            for a, b in zip(got[2:], wanted[2:], strict=True):
+                np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-4, atol=1e-6)
+                gradients = [[] if v.stop_gradient else paddle.grad(v.sum(), [q.scale]) for v in (a, b)]
+                for g, h in zip(*gradients, strict=True):
+                    np.testing.assert_allclose(g.numpy(), h.numpy(), rtol=1e-4, atol=1e-6)
+
+
+NUMBERS = {
+    "a root": np.sqrt,
+    "what is computed of one": lambda n: 1 / np.sqrt(n) + 1,
+    "float64": np.float64,
+    "int32": np.int32,
+    "int64": np.int64,
+    "rounded": lambda n: np.ceil(n / 2),
+    "one of Python's": lambda n: n**0.5 + 1,
+    "in a list": lambda n: [np.sqrt(n), 1.0],
+}
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_tensors_of_numbers_of_numpy_have_their_dtype(name, full_graph):
+    of = NUMBERS[name]
+
+    def f(x):
+        return paddle.to_tensor(of(x.shape[0])), paddle.to_tensor(of(x.shape[0]), dtype="float32") * x
+
+    captured = paddle.jit.to_static(f, full_graph=full_graph)
+    for n in (2, 3, 4, 5):
+        z = paddle.ones([n, 2])
+        for got, wanted in zip(captured(z), f(z), strict=True):
+            assert got.dtype == wanted.dtype
+            np.testing.assert_allclose(got.numpy(), wanted.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: getattr(x.numpy(), "tobytes", None) is None,
+        lambda x: hasattr(x.numpy() + 1, "ctypes"),
+        lambda x: getattr(int(x.sum()), "bit_length", None) is None,
+        lambda x: hasattr(float(x.sum()) * 2, "hex"),
+        lambda x: hasattr(x.sum().item(), "as_integer_ratio"),
+        lambda x: x.numpy().tobytes(),
+    ],
+)
+def test_one_graph_refuses_attributes_of_what_is_a_tensor_there(f):
+    with pytest.raises(
+        RuntimeError, match=r"cannot capture .*: (ndarray|int|float)\.\w+, of a value that a tensor gave"
+    ):
+        paddle.jit.to_static(f, full_graph=True)(x)
+    assert paddle.jit.to_static(f)(x) == f(x)
+
+
+def test_attributes_that_tensors_have_not_are_no_attributes_in_one_graph():
+    f = paddle.jit.to_static(lambda x: x * (2 if hasattr(x, "tobytes") else 3) + float(x.sum()), full_graph=True)
+    assert f(x).tolist() == [2.0, -7.0]

@@ -1,7 +1,8 @@
 """Models of NumPy's functions of numbers, which code applies to sizes: ``np.prod(x.shape[1:])``.
 
 What arithmetic says of sizes stays open, as an int or a float where NumPy makes a scalar of its own. Other functions
-of sizes have these become constants of the graph, and give NumPy's scalars, as functions of constants do.
+of sizes have these become constants of the graph, and give NumPy's scalars, as functions of constants do. So does
+``to_tensor``, whose dtype is that of such a scalar.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paddle.jit.sot.models.table import model
+from paddle.tensor.from_data import to_tensor
 from umiak.ir import sym
 from umiak.ir.expr import Sym, floor, power
 
@@ -33,12 +35,24 @@ def _are_open(values: Any) -> bool:
     )
 
 
+def _noted(sim: Simulator, x: Any, is_narrow: bool = False) -> Any:
+    """Note a number that is a scalar of NumPy's, of which tensors have another dtype than of one of Python's."""
+    if type(x) is Sym and (x.kind == "float" or is_narrow):
+        sim.trace.of_numpy.add(x)
+    return x
+
+
+def _is_of_numpy(sim: Simulator, x: Any) -> bool:
+    """Return whether a number is such a scalar, or may be computed of one."""
+    return type(x) is Sym and (x in sim.trace.of_numpy or any(_is_of_numpy(sim, v) for v in x.args))
+
+
 def _of_sequence(function: Any, of_sizes: Callable[[Simulator, Any], Any] | None) -> None:
     @model(function)
     def run(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 1 or kwargs or not isinstance(args[0], (list, tuple)) or not are_numbers(args[0]):
             return sim.foreign(function, args, kwargs)
-        if of_sizes is not None and _are_open(args[0]):
+        if of_sizes is not None and _are_open(args[0]):  # NumPy's integers are those that Python's become
             return of_sizes(sim, args[0])
         return sim.pure(function, args, kwargs)
 
@@ -51,7 +65,7 @@ def _of_numbers(function: Any, of_sizes: Callable[..., Any], count: int = 1) -> 
         if len(args) == count and any(type(x) is Sym for x in args):
             made = of_sizes(sim, *args)
             if made is not NotImplemented:
-                return made
+                return _noted(sim, made)
         return sim.pure(function, args, kwargs)
 
 
@@ -96,8 +110,17 @@ def _scalar(kind: Any, of_size: Callable[[Any], Any] | None) -> None:
         if len(args) != 1 or kwargs or not are_numbers(args):
             return sim.instantiate(kind, args, kwargs)
         if of_size is not None and type(args[0]) is Sym and args[0].kind != "bool":
-            return of_size(args[0])
+            return _noted(sim, of_size(args[0]), kind is np.int32)
         return sim.pure(kind, args, kwargs)
+
+
+@model(to_tensor)
+def _to_tensor(sim: Simulator, *args: Any, **kwargs: Any) -> Any:
+    data = kwargs.get("data", args[0] if args else None)
+    dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+    if type(data) is Sym and dtype is None and _is_of_numpy(sim, data):
+        sim.trace.steer(data)
+    return sim.leaf(to_tensor, args, kwargs)
 
 
 _scalar(np.int32, sym.to_int)
