@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
+from paddle.framework.mode import in_dynamic_mode
 from paddle.incubate.nn.functional.transformers import (
     fused_feedforward,
     fused_multi_head_attention,
@@ -13,7 +14,10 @@ from paddle.incubate.nn.functional.transformers import (
 from paddle.nn.initializer.initializers import Constant
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.transformer import _convert_attention_mask, _convert_param_attr_to_list
+from paddle.tensor.logic import allclose
+from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.util.errors import op_error
 
 
@@ -46,7 +50,7 @@ class FusedMultiHeadAttention(Layer):
 
     Shape:
         query: ``[batch, sequence, embed_dim]``, of the weights' dtype.
-        key: that of query; the query itself, or None.
+        key: that of query; equal to the query, or None.
         value: the same.
         attn_mask: broadcasts to ``[batch, heads, sequence, sequence]``.
         cache: ``[2, batch, heads, length, head_dim]``, or None.
@@ -62,7 +66,7 @@ class FusedMultiHeadAttention(Layer):
 
     Raises:
         ValueError: sizes that are not positive or do not divide, weights that are wanted, several ranks; in a call, a
-            key or value that is not the query, or shapes that do not fit.
+            key or value that differs from the query, or shapes that do not fit.
 
     References:
         Vaswani et al., Attention Is All You Need, 2017.
@@ -144,8 +148,8 @@ class FusedMultiHeadAttention(Layer):
         cache: Tensor | None = None,
     ) -> Any:
         for arg_name, v in (("key", key), ("value", value)):
-            if v is not None and v is not query:
-                required = f"{arg_name} None or the query itself: this is self-attention"
+            if v is not None and v is not query and not _equal(v, query):
+                required = f"{arg_name} None or equal to the query: this is self-attention"
                 raise op_error(ValueError, type(self).__name__, required, "another tensor")
         return fused_multi_head_attention(
             query,
@@ -172,6 +176,16 @@ class FusedMultiHeadAttention(Layer):
     def extra_repr(self) -> str:
         names = ("embed_dim", "num_heads", "dropout_rate", "attn_dropout_rate", "_epsilon", "kdim", "vdim")
         return _listed(self, *names, "normalize_before", "need_weights")
+
+
+def _equal(x: Any, y: Tensor) -> bool:
+    """True of two tensors with the same numbers, NaN included; static programs know of none."""
+    if not in_dynamic_mode() or not isinstance(x, Tensor) or x.dtype is not y.dtype:
+        return False
+    if x.ndim != y.ndim or not all(map(dim.eq, x.shape, y.shape)):
+        return False
+    with no_grad_guard():
+        return bool(allclose(x, y, 0.0, 0.0, equal_nan=True))
 
 
 @public("paddle.incubate.nn")

@@ -119,6 +119,25 @@ def test_attention(rng, before, kind):
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-7, atol=1e-8)
 
 
+@pytest.mark.parametrize("captured", [False, True])
+def test_key_and_value_may_be_copies_of_the_query(rng, captured):
+    layer = nn.FusedMultiHeadAttention(N, HEADS, 0.0, 0.0)
+    x = rng.standard_normal((2, 3, N)).astype("float32")
+    x[0, 1, 2] = np.nan
+    call = paddle.jit.to_static(layer.forward) if captured else layer
+    query, want, *same = (paddle.to_tensor(x, stop_gradient=False) for _ in range(4))
+    for out in (call(query, *same), layer(want)):
+        (out[1] ** 3).sum().backward()
+    np.testing.assert_allclose(query.grad[1].numpy(), want.grad[1].numpy(), rtol=1e-4, atol=1e-6)
+    assert query.grad[1].abs().max() > 1e-3 and all(v.grad is None for v in same)
+    x[0, 1, 2] = 0
+    with pytest.raises(ValueError, match="requires value None or equal to the query"):
+        call(query, same[0], paddle.to_tensor(x))
+    for other in (same[0][:1], same[0].astype("float64")):
+        with pytest.raises(ValueError, match="requires key None or equal to the query"):
+            layer(query, other)
+
+
 def test_attention_weights_as_a_matrix(rng):
     x, qkv, bias, out = weights(rng, (1, 3, N), (3, HEADS, N // HEADS, N), (3, HEADS, N // HEADS), (N, N))
     one = I.fused_multi_head_attention(x, qkv, out, qkv_bias=bias, training=False)
@@ -229,7 +248,7 @@ def test_refusals():
         attend(x, paddle.ones([3, 2, 4, N]), w, cache_kv=paddle.ones([2, 1, 4, 0, 2]))
     with pytest.raises(ValueError, match=r"\[FusedMultiHeadAttention\] requires a positive embed_dim that num_heads"):
         nn.FusedMultiHeadAttention(8, 3)
-    with pytest.raises(ValueError, match="requires key None or the query itself: this is self-attention"):
+    with pytest.raises(ValueError, match="requires key None or equal to the query: this is self-attention"):
         nn.FusedMultiHeadAttention(N, 2)(x, x + 1)
     with pytest.raises(ValueError, match="requires need_weights False"):
         nn.FusedMultiHeadAttention(N, 2, need_weights=True)
