@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -64,6 +64,7 @@ class Held(DenseTensor):
                 made = from_numpy(array, current_place())
             made.name, made.persistable = self._name, True
             self._scope._held[self._name] = made
+            self._scope._own_changes += self._scope._parent is not None  # what hid it may have been used before
             return
         if list(array.shape) != self.shape():
             raise op_error(
@@ -87,7 +88,8 @@ class Held(DenseTensor):
 class Scope:
     """Values of the variables that programs keep between runs (parameters, statistics, states), by name.
 
-    A program that is run in another scope has values of its own there: its startup program makes them.
+    A program that is run in another scope has values of its own there: its startup program makes them. A scope that is
+    made inside of another (``new_scope``) sees what that holds, and programs that run in it share those values.
 
     Example:
         >>> import paddle
@@ -99,7 +101,9 @@ class Scope:
     def __init__(self) -> None:
         self._held: dict[str, Tensor] = {}
         self._named: set[str] = set()  # that may have no values yet
-        self._replaced = 0  # how often the tensor of a name gave way: what was prepared before may write to another
+        self._parent: Scope | None = None
+        self._kids: list[Scope] = []
+        self._own_changes = 0  # how often the tensor of a name here gave way
         # Steps done here by optimizers that count those of another scope now, by their states.
         self._steps: WeakKeyDictionary[Any, dict[Any, int]] = WeakKeyDictionary()
 
@@ -110,9 +114,15 @@ class Scope:
             name: of a variable.
 
         Returns:
-            The value, whose ``get_tensor()`` NumPy reads and whose ``set(array)`` writes; None where there is none.
+            The value, whose ``get_tensor()`` NumPy reads and whose ``set(array)`` writes, also of a scope around this
+            one; None where there is none.
         """
-        return Held(self, name) if name in self._held or name in self._named else None
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope._held or name in scope._named:
+                return Held(scope, name)
+            scope = scope._parent
+        return None
 
     def var(self, name: str) -> Held:
         """Return what is held under a name, which is made if there is nothing.
@@ -121,7 +131,7 @@ class Scope:
             name: of a variable.
 
         Returns:
-            What :meth:`find_var` gives; a new variable has no value until ``set(array)``.
+            What :meth:`find_var` gives, of this scope alone; a new variable has no value until ``set(array)``.
         """
         self._named.add(name)
         return Held(self, name)
@@ -130,15 +140,65 @@ class Scope:
         """Return the names of what is held."""
         return list(self._held)
 
+    def erase(self, names: Iterable[str]) -> None:
+        """Forget what is held here under some names.
+
+        Args:
+            names: of variables; others are left alone.
+        """
+        for name in names:
+            self._named.discard(name)
+            self._own_changes += self._held.pop(name, None) is not None
+
+    def new_scope(self) -> Scope:
+        """Make a scope inside of this one.
+
+        Returns:
+            A scope that also finds what this one holds; what it is given by ``var(name)`` is its own.
+
+        Example:
+            >>> import numpy, paddle
+            >>> scope = paddle.static.Scope()
+            >>> scope.var("x").set(numpy.ones(2))
+            >>> inner = scope.new_scope()
+            >>> inner.find_var("x").shape(), inner.local_var_names()
+            ([2], [])
+        """
+        made = Scope()
+        made._parent = self
+        self._kids.append(made)
+        return made
+
+    def drop_kids(self) -> None:
+        """Let go of the scopes that were made inside of this one."""
+        self._kids.clear()
+
+    @property
+    def _outermost(self) -> Scope:
+        """The scope around all: programs make values there."""
+        return self if self._parent is None else self._parent._outermost
+
+    @property
+    def _replaced(self) -> int:
+        """Another number after a name stands for another tensor: what was prepared before may write to the old one."""
+        return self._own_changes + (0 if self._parent is None else self._parent._replaced)
+
+    def _owner(self, name: str) -> Scope:
+        """The scope that holds what a program here has under a name; for nothing, the one where it will be made."""
+        scope = self
+        while name not in scope._held and scope._parent is not None:
+            scope = scope._parent
+        return scope
+
     def _hold(self, x: Tensor, value: Tensor, kept: bool) -> None:
         """Give ``x`` a value: ``kept``, here, under its name; else in its own memory."""
         with outside(), no_grad_guard():
-            self._held_as(x, value, kept)
+            self._owner(x.name)._held_as(x, value, kept)
 
     def _held_as(self, x: Tensor, value: Tensor, kept: bool) -> None:
         held = self._held.get(x.name) if kept else None
         if held is None or _unlike(held, x):
-            self._replaced += held is not None
+            self._own_changes += held is not None
             if kept and self is not _first():
                 held = value.clone()
                 held.name = x.name
@@ -151,7 +211,7 @@ class Scope:
 
     def _value_of(self, x: Tensor) -> Tensor:
         """Return the tensor that holds the values of ``x`` here; ``x`` itself, which has those of its own, for none."""
-        held = self._held.get(x.name, x)
+        held = self._owner(x.name)._held.get(x.name, x)
         return x if _unlike(held, x) else held
 
     def _place_of(self, x: Tensor, make: bool, anew: bool = False) -> Tensor:
@@ -159,10 +219,13 @@ class Scope:
 
         ``anew``: all of it is written, so that what another program has under its name gives way.
         """
+        owner = self._owner(x.name)
+        if owner is not self:
+            return owner._place_of(x, make, anew)
         held = self._held.get(x.name)
         if held is not None and anew and _unlike(held, x):
             held = None
-            self._replaced += 1
+            self._own_changes += 1
         if held is None:
             if not make:
                 raise op_error(

@@ -33,6 +33,7 @@ def count_in(optimizer: Optimizer, scope: Scope) -> None:
     states = list(optimizer._states.values())
     if not states:
         return
+    scope = scope._outermost  # where the values of states are made
     before = _scope_of(states[0])
     if before is scope:
         return

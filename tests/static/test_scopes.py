@@ -139,3 +139,54 @@ def test_the_rate_of_an_optimizer_is_a_variable_of_its_programs(rate, programs):
     if rate != "schedule":
         optimizer.set_lr(0.125)
         assert executor.run(feed={"x": X}, fetch_list=variable)[0] == 0.125
+
+
+def _counting():
+    """A variable that each run adds 1 to, and the double of what it was before."""
+    p = paddle.create_parameter([1], "float32", name="p", default_initializer=paddle.nn.initializer.Constant(1.0))
+    p.stop_gradient = True
+    y = p * 2
+    paddle.assign(p + 1, p)
+    return y
+
+
+@pytest.mark.parametrize("started_inside", [False, True])
+def test_programs_in_an_inner_scope_share_the_values_around_it(started_inside, programs):
+    y, scope = _counting(), static.Scope()
+    inner = scope.new_scope().new_scope()
+    Executor().run(static.default_startup_program(), scope=inner if started_inside else scope)
+    found = [Executor().run(fetch_list=[y], scope=s)[0].item() for s in (inner, scope, inner)]
+    assert found == [2.0, 4.0, 6.0]
+    assert (inner.local_var_names(), scope.local_var_names()) == ([], ["p"])
+    inner.var("p").set(np.full(1, 10.0, "float32"))
+    found = [Executor().run(fetch_list=[y], scope=s)[0].item() for s in (inner, scope, inner)]
+    assert found == [20.0, 8.0, 22.0]
+    inner.erase(["p", "other"])
+    assert Executor().run(fetch_list=[y], scope=inner)[0].item() == 10.0
+
+
+def test_steps_of_an_optimizer_are_counted_for_the_scope_around(programs):
+    layer = paddle.nn.Linear(3, 1)
+    loss = layer(data("x", [None, 3])).sum()
+    paddle.optimizer.Adam(0.1, weight_decay=0.5).minimize(loss)
+    losses = []
+    for scopes in (lambda s: (s, s, s), lambda s: (s, s.new_scope(), s.new_scope())):
+        scope = static.Scope()
+        paddle.seed(3)
+        Executor().run(static.default_startup_program(), scope=scope)
+        losses.append([Executor().run(feed={"x": X}, fetch_list=[loss], scope=s)[0].item() for s in scopes(scope)])
+    assert losses[0] == losses[1]
+
+
+def test_a_scope_finds_what_is_held_around_it():
+    scope = static.Scope()
+    inner = scope.new_scope()
+    scope.var("x").set(np.ones(2, "float32"))
+    inner.find_var("x").set(np.full(2, 7.0, "float32"))
+    assert np.array(scope.find_var("x")).tolist() == [7.0, 7.0]
+    inner.var("x").set(np.zeros(3, "float32"))
+    assert (scope.find_var("x").shape(), inner.find_var("x").shape()) == ([2], [3])
+    inner.var("y")
+    assert scope.find_var("y") is None
+    scope.drop_kids()
+    assert inner.find_var("x").shape() == [3]
