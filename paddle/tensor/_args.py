@@ -152,8 +152,11 @@ def fraction(x: Any, op: str, arg_name: str) -> float:
     return value
 
 
-def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
-    """A tuple of ints from an int, a sequence of ints and tensors, or an integer tensor."""
+def integers(x: Any, op: str, arg_name: str, count: int | None = None) -> tuple[int, ...]:
+    """A tuple of ints from an int, a sequence of ints and tensors, or an integer tensor.
+
+    ``count``: how many a tensor of an open size has to hold when it runs; None: such tensors are refused.
+    """
     plain = plain_ints(x)
     if plain is not None:
         return plain
@@ -162,10 +165,15 @@ def integers(x: Any, op: str, arg_name: str) -> tuple[int, ...]:
     if isinstance(x, Tensor):
         flat = x.reshape([-1])
         if reads_numbers():
-            if type(x._count) is not int and capture_of().varies(x):
+            if type(x._count) is int or not capture_of().varies(x):
+                count = x._count
+            elif count is None:
                 got = f"a tensor of shape {list(x.shape)}"
                 raise op_error(ValueError, op, f"a fixed number of integers for {arg_name}", got, "Declare its size.")
-            return tuple(integer(flat[i], op, arg_name) for i in range(x._count))
+            else:
+                message = f"[{op}] requires {count} integers for {arg_name}, got a tensor of shape {list(x.shape)}"
+                dim.require(dim.eq(x._count, count), message)
+            return tuple(integer(flat[i], op, arg_name) for i in range(count))
         return tuple(flat.tolist())
     if isinstance(x, (int, np.integer, Sym)):
         return (integer(x, op, arg_name),)

@@ -94,9 +94,9 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
         >>> paddle.roll(paddle.to_tensor([[1, 2], [3, 4], [5, 6]]), 1, 0).tolist()
         [[5, 6], [1, 2], [3, 4]]
     """
-    by = integers(shifts, "roll", "shifts")
-    need_tensor(x, "roll")
     axis = () if axis is None else integers(axis, "roll", "axis")
+    by = integers(shifts, "roll", "shifts", len(axis) or 1)
+    need_tensor(x, "roll")
     if not axis:
         if len(by) != 1:
             raise op_error(ValueError, "roll", "one shift where there is no axis", list(by))

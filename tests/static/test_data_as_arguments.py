@@ -284,3 +284,16 @@ def test_parts_of_a_dim_of_open_size(split, programs):
             wanted = [y.numpy() for y in split(paddle.to_tensor(X[:n]), 2)]
         for a, b in zip(run(main, {"x": X[:n]}, *parts), wanted, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("axis", [None, 1, [1, 0]])
+def test_shifts_of_roll_in_a_tensor_of_open_size(axis, programs):
+    main, _ = programs
+    y = paddle.roll(data("x", [3, 4]), data("shifts", [None], "int64"), axis)
+    count = len(axis) if isinstance(axis, list) else 1
+    for first in (1, -2):
+        shifts = np.arange(first, first + count)
+        (found,) = run(main, {"x": X, "shifts": shifts}, y)
+        np.testing.assert_array_equal(found, np.roll(X, tuple(shifts) if count > 1 else shifts[0], axis))
+    with pytest.raises(ValueError, match=f"requires shifts_0 == {count}; got shifts_0 = 3"):
+        run(main, {"x": X, "shifts": np.arange(3)}, y)
