@@ -28,6 +28,7 @@ from paddle.static.formats.files import read_model
 from tests.fuzz.lines import Lines
 from tests.fuzz.programs.run import numbers
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer_lines, reduction
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 WIDTH = 4
@@ -250,30 +251,8 @@ def check(
     return None
 
 
-def reduced(
-    check: Callable[..., str | None], text: str, seed: int, wrong: str, only: Sequence[str], first: int = 4
-) -> str:
-    """What is wrong with a function that has no line too many. ``check``: as that of this module; ``first``: the line
-    behind its head."""
-    fewer = True
-    kind = wrong.rpartition(f", seed {seed}: ")[2][:25]
-    while fewer:
-        fewer, lines = False, text.splitlines(keepends=True)
-        for i in range(first, len(lines)):
-            shorter = "".join(lines[:i] + lines[i + 1 :])
-            try:
-                found = check(seed, None, only, shorter)
-            except Exception:
-                continue  # it is no function that runs as it is written
-            if found is not None and found.rpartition(f", seed {seed}: ")[2][:25] == kind:
-                text, wrong, fewer = shorter, found, True
-                break
-    return wrong
-
-
-def main() -> None:
-    run_seeds(__doc__, WAYS, check, lambda seed, wrong, only: reduced(check, written(seed), seed, wrong, only))
+reduced = reduction(written, check, lambda text: fewer_lines(text, 4))
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, check, reduced)

@@ -16,9 +16,10 @@ import numpy as np
 
 import paddle
 from tests.fuzz import data_sizes
-from tests.fuzz.data_sizes import WIDTH, function_of, inputs, reduced
+from tests.fuzz.data_sizes import WIDTH, function_of, inputs
 from tests.fuzz.lines import Lines
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer_lines, reduction
 
 WAYS = (*data_sizes.WAYS, "gradient")
 
@@ -188,9 +189,8 @@ def check(
     return wrong
 
 
-def main() -> None:
-    run_seeds(__doc__, WAYS, check, lambda seed, wrong, only: reduced(check, written(seed), seed, wrong, only))
+reduced = reduction(written, check, lambda text: fewer_lines(text, 4))
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, check, reduced)

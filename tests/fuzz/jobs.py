@@ -6,7 +6,6 @@ failure is printed with its seed, which gives the same job again; its timing the
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import json
 import os
@@ -17,10 +16,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from tests.fuzz.seeds import run_seeds
 from tests.support import jobs
 from tests.support.processes import MPIEXEC
 from umiak.comm.launcher import job_folder
@@ -296,24 +295,6 @@ def busy(spinners: int) -> Iterator[None]:
             process.wait()
 
 
-def main(arguments: list[str]) -> int:
-    """The exit status: 1 if anything did not hold."""
-    p = argparse.ArgumentParser(prog="python -m tests.fuzz.jobs", description=__doc__)
-    p.add_argument("first", type=int)
-    p.add_argument("end", type=int)
-    p.add_argument("--spinners", type=int, default=SPINNERS, help="processes that compute beside the jobs")
-    p.add_argument("--at_once", type=int, default=2, help="jobs at a time")
-    o = p.parse_args(arguments)
-    failures = 0
-
-    with busy(o.spinners), ThreadPoolExecutor(o.at_once) as pool:
-        for text in pool.map(check, map(draw, range(o.first, o.end))):
-            failures += bool(text)
-            if text:
-                print(text, flush=True)
-    print(f"{o.end - o.first} jobs, {failures} of them wrong")
-    return int(failures > 0)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    with busy(SPINNERS):
+        run_seeds(__doc__, (), lambda seed, tally, only: check(draw(seed)))

@@ -14,7 +14,7 @@ import tempfile
 import types
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from paddle.inference.loading import files_of
 from tests.fuzz.lines import Lines
 from tests.fuzz.programs.run import numbers
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer_lines, reduction
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 WIDTH = 128  # the least that groups of 64 and 128 have
@@ -247,27 +248,13 @@ def check(
     return None
 
 
-def reduced(seed: int, wrong: str, only: Sequence[str]) -> str:
-    """What is wrong with a layer that has no line too many."""
-    text, fewer = written(seed), True
-    kind = wrong.rpartition(f", seed {seed}: ")[2][:25]
-    while fewer:
-        fewer, lines = False, text.splitlines(keepends=True)
-        for i in range(text[: text.index("super()")].count("\n") + 1, len(lines)):
-            shorter = "".join(lines[:i] + lines[i + 1 :])
-            try:
-                found = check(seed, None, only, shorter)
-            except Exception:
-                continue  # it is no layer that runs as it is written
-            if found is not None and found.rpartition(f", seed {seed}: ")[2][:25] == kind:
-                text, wrong, fewer = shorter, found, True
-                break
-    return wrong
+def smaller(text: str) -> Iterator[str]:
+    """The same without some lines behind those with which its layer begins."""
+    return fewer_lines(text, text[: text.index("super()")].count("\n") + 1)
 
 
-def main() -> None:
-    run_seeds(__doc__, WAYS, check, reduced)
+reduced = reduction(written, check, smaller)
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, check, reduced)

@@ -7,7 +7,6 @@ from, and lengths that follow each other. A failure is printed with its case.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import tempfile
@@ -23,6 +22,7 @@ from paddle import inference
 from paddle.distributed.fleet.utils import recompute
 from paddle.inference.loading import files_of
 from tests.fuzz.programs.run import numbers
+from tests.fuzz.seeds import run_seeds
 from tests.support.attention_reference import attention, families
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
@@ -291,22 +291,5 @@ def check(case: Case, only: Sequence[str] = WAYS) -> str | None:
     return None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    parser.add_argument("--only", choices=WAYS)
-    asked = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    failures = 0
-    for seed in range(asked.first, asked.last):
-        text = check(draw(seed), WAYS if asked.only is None else (asked.only,))
-        if text is not None:
-            failures += 1
-            print(f"{text}\n", flush=True)
-    print(f"{failures} of {asked.last - asked.first} are wrong")
-    raise SystemExit(bool(failures))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, lambda seed, tally, only: check(draw(seed), only))

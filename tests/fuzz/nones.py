@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tests.fuzz import data_sizes
-from tests.fuzz.data_sizes import WAYS, reduced
+from tests.fuzz.data_sizes import WAYS
 from tests.fuzz.lines import Lines
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer_lines, reduction
 
 HEAD = """\
 import paddle
@@ -150,10 +151,8 @@ def check(
     return data_sizes.check(seed, tally, only, written(seed) if text is None else text)
 
 
-def main() -> None:
-    first = HEAD.count("\n")
-    run_seeds(__doc__, WAYS, check, lambda seed, wrong, only: reduced(check, written(seed), seed, wrong, only, first))
+reduced = reduction(written, check, lambda text: fewer_lines(text, HEAD.count("\n")))
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, check, reduced)

@@ -26,6 +26,7 @@ import paddle
 from paddle import distributed
 from tests.comm.collectives import combined
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer, reduction
 from umiak import comm
 from umiak.core.place import Place
 
@@ -426,10 +427,15 @@ def shown(program: Sequence[Statement], seed: int, way: str, wrong: str) -> str:
     return "\n".join([f"seed {seed}, {way}:", *map(str, program), wrong])
 
 
-def check(seed: int, tally: Counter[str] | None = None, only: Sequence[str] = tuple(WAYS)) -> str | None:
+def check(
+    seed: int,
+    tally: Counter[str] | None = None,
+    only: Sequence[str] = tuple(WAYS),
+    program: Sequence[Statement] | None = None,
+) -> str | None:
     """What is wrong with the program of a seed; None if nothing is."""
     tally = Counter() if tally is None else tally
-    program = generate(seed)
+    program = generate(seed) if program is None else program
     for way in only:
         wrong = outcome(program, seed, way, tally)
         tally[way] += 1
@@ -438,28 +444,10 @@ def check(seed: int, tally: Counter[str] | None = None, only: Sequence[str] = tu
     return None
 
 
-def reduced(seed: int, wrong: str, only: Sequence[str]) -> str:
-    """The failure of a shorter program."""
-    program, text = generate(seed), wrong
-    for way in only:
-        if outcome(program, seed, way, Counter()) is None:
-            continue
-        i = 0
-        while i < len(program):
-            shorter = [*program[:i], *program[i + 1 :]]
-            found = outcome(shorter, seed, way, Counter())
-            if found is None:
-                i += 1
-            else:
-                program, text = shorter, shown(shorter, seed, way, found)
-        return text
-    return text
-
-
-def main() -> None:
-    with entered():
-        run_seeds(__doc__, tuple(WAYS), check, reduced)
+# Whatever is wrong: one mistake shows in many statements.
+reduced = reduction(generate, check, fewer, lambda text: text.partition("\n")[0])
 
 
 if __name__ == "__main__":
-    main()
+    with entered():
+        run_seeds(__doc__, tuple(WAYS), check, reduced)

@@ -8,9 +8,8 @@ makes several steps with other masks of the same form and other chunks of the sa
 
 from __future__ import annotations
 
-import argparse
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ import torch
 import paddle
 from paddle.distributed.fleet.utils import recompute
 from tests.fuzz.programs import formulas
+from tests.fuzz.seeds import run_seeds
 from umiak import comm, masks
 from umiak.masks import ColumnMask
 from umiak.spmd import context_parallel
@@ -240,22 +240,5 @@ def check(case: Case) -> str | None:
     return None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    asked = parser.parse_args()
-
-    def wrong() -> Iterator[str]:
-        for seed in range(asked.first, asked.last):
-            if text := check(draw(seed)):
-                print(f"{text}\n", flush=True)
-                yield text
-
-    count = sum(1 for _ in wrong())
-    print(f"{count} of {asked.last - asked.first} cases differ")
-    raise SystemExit(bool(count))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, (), lambda seed, tally, only: check(draw(seed)))

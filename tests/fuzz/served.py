@@ -8,7 +8,6 @@ is printed with its case.
 
 from __future__ import annotations
 
-import argparse
 import os
 import random
 import tempfile
@@ -24,6 +23,7 @@ from paddle import inference, nn
 from paddle.inference.loading import files_of
 from paddle.io import BatchSampler, DataLoader, Dataset
 from tests.fuzz.programs.run import numbers
+from tests.fuzz.seeds import run_seeds
 from tests.fuzz.training import CLIPS, OPTIMIZERS, PARTS, WIDTH
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
@@ -247,16 +247,5 @@ def check(case: Case) -> str | None:
     return None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    asked = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    wrong = [text for text in map(check, map(draw, range(asked.first, asked.last))) if text]
-    print("\n\n".join(wrong) or "no difference")
-    raise SystemExit(bool(wrong))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, (), lambda seed, tally, only: check(draw(seed)))

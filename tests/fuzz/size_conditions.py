@@ -22,10 +22,11 @@ import paddle
 from paddle import inference
 from paddle.inference.loading import files_of
 from paddle.static import InputSpec
-from tests.fuzz.data_sizes import function_of, reduced, same, session
+from tests.fuzz.data_sizes import function_of, same, session
 from tests.fuzz.lines import Lines
 from tests.fuzz.programs.run import numbers
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer_lines, reduction
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 
 WIDTH = 4
@@ -268,9 +269,8 @@ def check(
     return None
 
 
-def main() -> None:
-    run_seeds(__doc__, WAYS, check, lambda seed, wrong, only: reduced(check, written(seed), seed, wrong, only))
+reduced = reduction(written, check, lambda text: fewer_lines(text, 4))
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, check, reduced)

@@ -7,7 +7,6 @@ batches, modes, accumulation, layers that are left out. A failure is printed wit
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import numpy as np
 import paddle
 from paddle import nn
 from paddle.amp import fp8
+from tests.fuzz.seeds import run_seeds
 from umiak import comm
 
 RANKS, STEPS, WIDTH = 2, 5, 8
@@ -221,15 +221,5 @@ def check(case: Case) -> str | None:
     return None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    asked = parser.parse_args()
-    wrong = [text for text in map(check, map(draw, range(asked.first, asked.last))) if text]
-    print("\n\n".join(wrong) or "no difference")
-    raise SystemExit(bool(wrong))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, (), lambda seed, tally, only: check(draw(seed)))

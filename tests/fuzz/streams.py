@@ -28,6 +28,7 @@ import numpy as np
 import paddle
 from paddle.distributed.fleet.utils import recompute
 from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import fewer, reduction
 from umiak import backends, memory
 from umiak.core import stream as core_stream
 from umiak.core.place import Place
@@ -706,10 +707,12 @@ def shown(program: Sequence[Statement], way: str, seed: int, wrong: str) -> str:
     return f"seed {seed} on {PLACES[way]}:\n{text}\n{wrong}"
 
 
-def check(seed: int, tally: Counter[str] | None = None, only: Sequence[str] = WAYS) -> str | None:
+def check(
+    seed: int, tally: Counter[str] | None = None, only: Sequence[str] = WAYS, program: Sequence[Statement] | None = None
+) -> str | None:
     """What is wrong with the program of a seed; None if nothing is."""
     tally = Counter() if tally is None else tally
-    program = generate(seed)
+    program = generate(seed) if program is None else program
     for way in only:
         with entered(way) as backend:
             wrong = outcome(way, backend, program, seed, tally)
@@ -719,33 +722,14 @@ def check(seed: int, tally: Counter[str] | None = None, only: Sequence[str] = WA
     return None
 
 
-def reduced(seed: int, wrong: str, only: Sequence[str]) -> str:
-    """The failure of a shorter program."""
-    program, text = generate(seed), wrong
-    for way in only:
-        with entered(way) as backend:
-            if outcome(way, backend, program, seed, Counter()) is None:
-                continue
-            size = max(1, len(program) // 2)
-            while size:
-                i = 0
-                while i < len(program):
-                    shorter = [*program[:i], *program[i + size :]]
-                    found = next(
-                        filter(None, (outcome(way, backend, shorter, seed, Counter()) for _ in range(2))), None
-                    )
-                    if found is not None:
-                        program, text = shorter, shown(shorter, way, seed, found)
-                    else:
-                        i += size
-                size //= 2
-            return text
-    return text
+def twice(seed: int, tally: Counter[str], only: Sequence[str], program: Sequence[Statement]) -> str | None:
+    """The same; what is wrong may show in one of two runs."""
+    return check(seed, tally, only, program) or check(seed, tally, only, program)
 
 
-def main() -> None:
-    run_seeds(__doc__, WAYS, check, reduced)
+# Whatever is wrong: one mistake shows in many statements.
+reduced = reduction(generate, twice, fewer, lambda text: text.partition("\n")[0])
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, WAYS, check, reduced)

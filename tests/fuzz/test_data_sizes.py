@@ -41,7 +41,7 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch):
     """Sizes of a branch are taken to be those of its first way."""
     monkeypatch.setattr("umiak.runtime.regions._sizes_of_both", lambda tracer, a, b: None)
     seed, wrong = next((seed, w) for seed in range(20) if (w := check(seed, None, ("loaded",))))
-    fewer = reduced(check, written(seed), seed, wrong, ("loaded",))
+    fewer = reduced(seed, wrong, ("loaded",))
     assert len(fewer.splitlines()) < len(wrong.splitlines())
     monkeypatch.undo()
     assert check(seed, None, ("loaded",)) is None

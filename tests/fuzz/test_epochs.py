@@ -74,7 +74,7 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch):
     monkeypatch.setattr("tests.fuzz.epochs.check.draw", lambda seed: replace(case, clear="default"))
     text = check(0, Counter(), ("eager",))
     assert text is not None
-    small = reduced(0, text, ("eager",), tries=12)
+    small = reduced(0, text, ("eager",), replace(case, clear="default"), tries=12)
     assert small.startswith("Case(") and len(small.partition("\n")[0]) <= len(text.partition("\n")[0])
 
 

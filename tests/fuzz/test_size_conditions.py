@@ -8,9 +8,9 @@ import re
 
 import pytest
 
-from tests.fuzz.data_sizes import function_of, reduced
+from tests.fuzz.data_sizes import function_of
 from tests.fuzz.seeds import right
-from tests.fuzz.size_conditions import WAYS, check, written
+from tests.fuzz.size_conditions import WAYS, check, reduced, written
 
 SAMPLE = range(3)
 ALL, CHUNK = 300, 20
@@ -42,7 +42,7 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch):
     """Numbers that a branch leaves are taken to be those of its first way."""
     monkeypatch.setattr("paddle.jit.source.join.where", lambda condition, x, y: x)
     seed, wrong = next((seed, w) for seed in range(40) if (w := check(seed, None, ("loaded",))))
-    fewer = reduced(check, written(seed), seed, wrong, ("loaded",))
+    fewer = reduced(seed, wrong, ("loaded",))
     assert len(fewer.splitlines()) <= len(wrong.splitlines())
     monkeypatch.undo()
     assert check(seed, None, ("loaded",)) is None

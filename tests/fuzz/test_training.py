@@ -71,7 +71,7 @@ def test_a_planted_mistake_is_found_and_reduced(monkeypatch, wrap, what):
     monkeypatch.setattr(paddle.jit, "to_static", lambda f, full_graph: wrap(f))
     text = check(case)
     assert text is not None and what in text
-    small = training.reduced(case, text, tries=8)
+    small = training.reduced(0, text, (), case, tries=8)
     assert what in small and small.count("Step(") < 3
 
 

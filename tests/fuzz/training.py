@@ -8,9 +8,7 @@ its case, reduced.
 
 from __future__ import annotations
 
-import argparse
 import random
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -22,6 +20,8 @@ import paddle
 import paddle.nn.functional as F
 from paddle import nn
 from paddle.distributed.fleet.utils import recompute
+from tests.fuzz.seeds import run_seeds
+from tests.fuzz.shrink import reduction
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 from umiak.runtime.capture import CaptureError
 
@@ -604,46 +604,8 @@ def smaller(case: Case) -> Iterator[Case]:
             yield replace(case, **{name: value})
 
 
-def kind_of(text: str) -> str:
-    """What failures of one cause have in common: an error, in which run, or a difference."""
-    line = text.partition("\n")[2].partition("\n")[0]
-    return re.sub(r"(Error:).*|(step )\d.*|(in the end).*", r"\1\2\3", line)
-
-
-def reduced(case: Case, text: str, tries: int = 80) -> str:
-    """What is wrong with a case that has nothing left out in vain."""
-    found = True
-    while found and tries > 0:
-        found = False
-        for other in smaller(case):
-            tries -= 1
-            wrong = check(other)
-            if wrong is not None and kind_of(wrong) == kind_of(text):
-                case, text, found = other, wrong, True
-                break
-            if tries <= 0:
-                break
-    return text
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    parser.add_argument("--no-shrink", action="store_true", help="print cases as they are")
-    asked = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
-    tally: Counter[str] = Counter()
-    for seed in range(asked.first, asked.last):
-        case = draw(seed)
-        text = check(case, tally)
-        if text is not None:
-            tally["different"] += 1
-            print(f"{text if asked.no_shrink else reduced(case, text)}\n", flush=True)
-    for what, count in sorted(tally.items()):
-        print(f"{count:7} {what}")
-    raise SystemExit(bool(tally["different"]))
+reduced = reduction(draw, lambda seed, tally, only, case: check(case, tally), smaller, tries=80)
 
 
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, (), lambda seed, tally, only: check(draw(seed), tally), reduced)

@@ -8,7 +8,6 @@ call: results and gradients.
 
 from __future__ import annotations
 
-import argparse
 import linecache
 import random
 from collections.abc import Callable
@@ -18,6 +17,7 @@ import numpy as np
 
 import paddle
 import paddle.nn.functional as F
+from tests.fuzz.seeds import run_seeds
 
 # Statements over a matrix and the number k, from 0 to 3.
 STATEMENTS = (
@@ -94,19 +94,5 @@ def check(case: Case) -> str | None:
     return None
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    asked = parser.parse_args()
-    count = 0
-    for seed in range(asked.first, asked.last):
-        if text := check(draw(seed)):
-            count += 1
-            print(f"{text}\n", flush=True)
-    print(f"{count} of {asked.last - asked.first} cases differ")
-    raise SystemExit(bool(count))
-
-
 if __name__ == "__main__":
-    main()
+    run_seeds(__doc__, (), lambda seed, tally, only: check(draw(seed)))

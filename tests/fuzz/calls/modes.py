@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 import paddle
 from tests.fuzz.calls.record import Arrays, Call, Family
-from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
+from tests.fuzz.seeds import parser_of, seeds_of, tell
 
 
 class Failure(Exception):
@@ -215,27 +213,19 @@ def check_modes(make: Callable[[], Check], seed: int, modes: Iterable[str]) -> N
     one.tally["calls"] += 1
 
 
-def main(check: Callable[..., None], calls_of: Callable[[int, int], list[Any]], modes: Sequence[str]) -> int:
+def main(check: Callable[..., None], calls_of: Callable[[int, int], list[Any]], modes: Sequence[str]) -> NoReturn:
     """The command of a kind of random calls."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("first", type=int)
-    parser.add_argument("stop", type=int)
+    parser = parser_of(None)
     parser.add_argument("--only", choices=modes)
     parser.add_argument("--match", default="")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no call after this time")
-    options = parser.parse_args()
-    paddle.set_flags({"FLAGS_jit_cache": False})
+    asked = parser.parse_args()
     tally: Counter[str] = Counter()
-    start = time.monotonic()
-    for seed in range(options.first, options.stop):
-        if time.monotonic() - start > options.seconds:
-            break
-        if options.match not in calls_of(seed, 1)[0].text:
+    for seed in seeds_of(asked):
+        if asked.match not in calls_of(seed, 1)[0].text:
             continue
         try:
-            check(seed, tally, options.only)
+            check(seed, tally, asked.only)
         except Failure as failure:
             tally["failures"] += 1
             print(str(failure)[:1500], flush=True)
-    print(", ".join(f"{what} {n}" for what, n in sorted(tally.items())))
-    return bool(tally["failures"])
+    tell(tally, "failures")

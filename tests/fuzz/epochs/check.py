@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from tests.fuzz.epochs.draw import Case, draw, draw_mixed
 from tests.fuzz.epochs.judge import Judge
 from tests.fuzz.epochs.run import Written, model_of, start_of
 from tests.fuzz.epochs.static_run import Programs, without
+from tests.fuzz.shrink import reduction
 from umiak.runtime.capture import CaptureError
 
 WAYS = ("eager", "captured", "one graph", "static")
@@ -153,30 +154,8 @@ def smaller(case: Case) -> Iterator[Case]:
         yield replace(case, float64=True)
 
 
-def kind_of(text: str) -> str:
-    """What failures of one cause have in common: the way, and an error or what differs."""
-    line = text.partition("\n")[2].partition("\n")[0]
-    return re.sub(r"(Error:).*|: (epoch|evaluation).*", r"\1\2", line)
+def reduction_of(draw: Callable[[int], Case], tries: int) -> Callable[..., str]:
+    return reduction(draw, lambda seed, tally, only, case: check_case(case, tally, only), smaller, tries=tries)
 
 
-def reduced(seed: int, text: str, only: Sequence[str], tries: int = 80) -> str:
-    """What is wrong with a case that has nothing left out in vain."""
-    return _reduced(draw(seed), text, only, tries)
-
-
-def reduced_mixed(seed: int, text: str, only: Sequence[str], tries: int = 40) -> str:
-    """The same of a case in mixed precision."""
-    return _reduced(draw_mixed(seed), text, only, tries)
-
-
-def _reduced(case: Case, text: str, only: Sequence[str], tries: int) -> str:
-    found = True
-    while found and tries > 0:
-        found = False
-        for other in smaller(case):
-            tries -= 1
-            wrong = check_case(other, Counter(), only)
-            if wrong is not None and kind_of(wrong) == kind_of(text):
-                case, text, found = other, wrong, True
-                break
-    return text
+reduced, reduced_mixed = reduction_of(draw, 80), reduction_of(draw_mixed, 40)

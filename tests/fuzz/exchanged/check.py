@@ -7,11 +7,12 @@ import sys
 import types
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import paddle
 from tests.fuzz.exchanged.draw import Case, draw
+from tests.fuzz.shrink import fewer, reduction
 from tests.jit.corpus.snapshot import Snapshot, differences
 from umiak.compiler.jit import object_cache  # noqa: F401  declares the switch
 from umiak.ir.tracer import DataUnknown
@@ -94,17 +95,12 @@ def check(
     return None
 
 
-def reduced(seed: int, wrong: str, only: Sequence[str]) -> str:
-    """What is wrong with a case that has no statement and no step too many."""
-    case, fewer = draw(seed), True
-    while fewer:
-        fewer = False
-        s, steps = case.statements, case.steps
-        shorter = [case._replace(statements=s[:i] + s[i + 1 :]) for i in range(len(s))]
-        shorter += [case._replace(steps=steps[:i] + steps[i + 1 :]) for i in range(1, len(steps))]
-        for other in shorter:
-            found = check(seed, None, only, other)
-            if found is not None:
-                case, wrong, fewer = other, found, True
-                break
-    return wrong
+def smaller(case: Case) -> Iterator[Case]:
+    """Cases without some statements, and without some steps behind the first."""
+    for statements in fewer(case.statements):
+        yield case._replace(statements=tuple(statements))
+    for steps in fewer(case.steps, 1):
+        yield case._replace(steps=tuple(steps))
+
+
+reduced = reduction(draw, check, smaller)

@@ -9,25 +9,12 @@ from dataclasses import replace
 
 from tests.fuzz.functions.check import Failure, check
 from tests.fuzz.functions.generate import Program
+from tests.fuzz.shrink import shrunk
 
 
 def shrink(program: Program, failure: Failure, steps: int = 600) -> tuple[Program, Failure]:
     """Leave out what is not needed for a failure of the same kind."""
-    progress = True
-    while progress and steps > 0:
-        progress = False
-        position = 0
-        while steps > 0:
-            candidate = smaller(program, position)
-            if candidate is None:
-                break
-            steps -= 1
-            found = fails(candidate, failure)
-            if found is None:
-                position += 1
-            else:
-                program, failure, progress = candidate, found, True
-    return program, failure
+    return shrunk(program, failure, smaller, fails, steps)
 
 
 def fails(program: Program, wanted: Failure) -> Failure | None:
@@ -40,20 +27,15 @@ def fails(program: Program, wanted: Failure) -> Failure | None:
     return None
 
 
-def smaller(program: Program, position: int) -> Program | None:
-    """The candidate of a number; those that leave out much come first."""
+def smaller(program: Program) -> Iterator[Program]:
+    """Programs with one thing less; those that leave out much come first."""
     if program.setting != "plain":
-        if position == 0:
-            return replace(program, setting="plain")
-        position -= 1
+        yield replace(program, setting="plain")
     if program.between:
-        fewer = list(_fewer(program.between))
-        if position < len(fewer):
-            return replace(program, between=fewer[position])
-        position -= len(fewer)
-    tree = ast.parse(program.text)
-    changed = next((t for i, t in enumerate(_changes(tree)) if i == position), None)
-    return None if changed is None else replace(program, text=ast.unparse(ast.fix_missing_locations(changed)) + "\n")
+        for between in _fewer(program.between):
+            yield replace(program, between=between)
+    for changed in _changes(ast.parse(program.text)):
+        yield replace(program, text=ast.unparse(ast.fix_missing_locations(changed)) + "\n")
 
 
 def _fewer(between: tuple[tuple[str, ...], ...]) -> Iterator[tuple[tuple[str, ...], ...]]:

@@ -14,6 +14,7 @@ import numpy as np
 import paddle
 from tests.fuzz.objects.draw import Pair, made, written
 from tests.fuzz.objects.walk import Same, parts
+from tests.fuzz.shrink import fewer_lines, reduction
 
 WAYS = ("stream", "file", "static mode", "background", "arrays", "again")
 TRUSTED = [Pair]
@@ -89,21 +90,4 @@ def check(
     return None
 
 
-def reduced(seed: int, wrong: str, only: Sequence[str]) -> str:
-    """What is wrong with an object that has no line too many."""
-    text, fewer = written(seed), True
-    while fewer:
-        fewer, lines = False, text.splitlines(keepends=True)
-        for i in range(len(lines)):
-            shorter = "".join(lines[:i] + lines[i + 1 :])
-            try:
-                found = check(seed, None, only, shorter)
-            except Exception:
-                continue  # a line wants another one
-            if (
-                found is not None
-                and found.rpartition(f", seed {seed}: ")[2][:20] == wrong.rpartition(f", seed {seed}: ")[2][:20]
-            ):
-                text, wrong, fewer = shorter, found, True
-                break
-    return wrong
+reduced = reduction(written, check, fewer_lines)

@@ -19,6 +19,7 @@ from typing import Any
 import paddle
 from tests.fuzz.objects.draw import made, written
 from tests.fuzz.objects.walk import Same
+from tests.fuzz.seeds import parser_of, seeds_of
 
 THEIRS = """
 import argparse, collections, pathlib, pickle, sys, types
@@ -88,15 +89,12 @@ def _without_path() -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    asked = parser.parse_args()
+    asked = parser_of(__doc__).parse_args()
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         wanted = {}
-        for seed in range(asked.first, asked.last):
+        for seed in seeds_of(asked):
             wanted[seed] = made(written(seed, plain=True))
             paddle.save(wanted[seed], folder / f"{seed}.pd", 2 + seed % 3)
         command = [os.environ["REFERENCE_PYTHON"], "-c", THEIRS, name]

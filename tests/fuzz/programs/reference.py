@@ -7,14 +7,13 @@ compared with the judge.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import os
 import subprocess
-import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from tests.fuzz.programs import run
 from tests.fuzz.programs.check import Check, Failure, dtypes
 from tests.fuzz.programs.generate import generate
 from tests.fuzz.programs.record import Program
+from tests.fuzz.seeds import parser_of, seeds_of, tell
 
 THEIRS = """
 import sys, pathlib
@@ -83,17 +83,13 @@ def _wide(x: np.ndarray) -> np.ndarray:
     return x.astype({"f": "float64", "c": "complex128"}.get(x.dtype.kind, x.dtype))
 
 
-def main() -> int:
+def main() -> NoReturn:
     """Write, run and compare the programs of a range of seeds; the exit code is 1 when one differs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.programs.reference", description=__doc__)
-    parser.add_argument("first", type=int)
-    parser.add_argument("last", type=int)
-    options = parser.parse_args()
+    asked = parser_of(__doc__).parse_args()
     tally: Counter[str] = Counter()
-    failures = 0
     with tempfile.TemporaryDirectory() as name:
         folder, programs = Path(name), []
-        for seed in range(options.first, options.last):
+        for seed in seeds_of(asked):
             program = generate(seed)
             # Its kernels for the processor do not have narrow floats.
             if program.invalid or not run.is_a_model(program) or {"float16", "bfloat16"} & {*dtypes(program).values()}:
@@ -111,11 +107,10 @@ def main() -> int:
             try:
                 compared(program, folder, tally)
             except Failure as failure:
-                failures += 1
+                tally["failures"] += 1
                 print(f"# seed {program.seed}\n# {failure}\n{program.ours()}\n")
-    print(*(f"{n:7} {what}" for what, n in sorted(tally.items())), f"{failures:7} failures", sep="\n")
-    return int(failures > 0)
+    tell(tally, "failures")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -18,22 +18,12 @@ from tests.fuzz.programs.memory import Judge
 from tests.fuzz.programs.record import Input, Program, used
 from tests.fuzz.programs.storage import model
 from tests.fuzz.programs.storage.check import modelled
+from tests.fuzz.shrink import shrunk
 
 
 def shrink(program: Program, failure: Failure, steps: int = 400) -> tuple[Program, Failure]:
     """Take away what is not needed for a failure in the same mode and of the same kind."""
-    progress = True
-    while progress and steps > 0:
-        progress = False
-        for candidate in smaller(program):
-            steps -= 1
-            if steps <= 0:
-                break
-            found = fails(candidate, failure)
-            if found is not None:
-                program, failure, progress = candidate, found, True
-                break
-    return program, failure
+    return shrunk(program, failure, smaller, fails, steps)
 
 
 def kind(failure: Failure) -> tuple[str, str]:
