@@ -36,7 +36,8 @@ def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: x is not a tensor, or its elements or those of the new dtype do not take whole bytes.
-        ValueError: the strides of x do not allow the shape, or its last dim does not fit the width of the dtype.
+        ValueError: the strides of x do not allow the shape, its last dim does not fit the width of the dtype, or a
+            dtype is asked for in a program.
 
     Example:
         >>> import paddle
@@ -68,6 +69,11 @@ def bits(x: Tensor, d: Any) -> Tensor:
         raise op_error(TypeError, "view", "dtypes of whole bytes", f"{x.dtype.name} as {d.name}", "Cast instead.")
     if x.ndim == 0 and d.itemsize != x.dtype.itemsize:
         raise op_error(ValueError, "view", "a rank of 1 or more to change the width of elements", "a 0-d tensor")
+    if x.storage is None:
+        raise op_error(
+            ValueError, "view", "a tensor with data to read its bits as another dtype", f"{x!r} of a program",
+            "Take the view of the program's result.",
+        )  # fmt: skip
     data = _to_numpy(x.detach())
     try:
         return _from_numpy(data.view(d.numpy), x.place, False)
