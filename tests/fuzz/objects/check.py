@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import paddle
+from paddle.framework import background_save
 from tests.fuzz.objects.draw import Pair, made, written
 from tests.fuzz.objects.walk import Same, parts
 from tests.fuzz.shrink import fewer_lines, reduction
@@ -27,6 +29,9 @@ def through(x: Any, way: str, seed: int, folder: str) -> Any:
         paddle.save(x, path, protocol)
         return paddle.load(path, trusted=TRUSTED)
     if way == "background" and isinstance(x, (dict, paddle.Tensor)):
+        paddle.async_save({}, os.path.join(folder, "first.pd"))  # which starts the thread
+        changed = threading.Event()
+        background_save._writer.submit(changed.wait, 60.0)  # files are written when all has changed
         paddle.async_save(x, path, protocol)
         for v in parts(x):
             with paddle.no_grad():
@@ -36,6 +41,7 @@ def through(x: Any, way: str, seed: int, folder: str) -> Any:
                     v[...] = np.zeros((), v.dtype)
                 elif type(v) is list:
                     v.append(7)
+        changed.set()
         paddle.clear_async_save_task_queue()
         return paddle.load(path, trusted=TRUSTED)
     if way == "static mode":
