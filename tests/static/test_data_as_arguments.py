@@ -297,3 +297,27 @@ def test_shifts_of_roll_in_a_tensor_of_open_size(axis, programs):
         np.testing.assert_array_equal(found, np.roll(X, tuple(shifts) if count > 1 else shifts[0], axis))
     with pytest.raises(ValueError, match=f"requires shifts_0 == {count}; got shifts_0 = 3"):
         run(main, {"x": X, "shifts": np.arange(3)}, y)
+
+
+UNKNOWN = {
+    "an axis": (lambda x, n: x.sum(n), "requires an axis that is known"),
+    "several axes": (lambda x, n: x.sum(paddle.concat([n, n])), "requires an axis that is known"),
+    "a depth of indices": (lambda x, n: paddle.gather_nd(x, data("i", [2, None], "int64")), "requires a fixed number"),
+    "two dtypes": (lambda x, n: x @ data("y", [4, 2], "float64"), "requires operands of one dtype"),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_dims_and_dtypes_of_results_are_known_while_a_program_is_recorded(name, programs):
+    call, message = UNKNOWN[name]
+    with pytest.raises((ValueError, TypeError, IndexError), match=message):
+        call(data("x", [3, 4]), data("n", [1], "int64"))
+
+
+def test_an_open_size_is_no_dim_to_squeeze(programs):
+    main, _ = programs
+    y = paddle.squeeze(data("x", [3, None]), 1)
+    (found,) = run(main, {"x": X}, y)
+    np.testing.assert_array_equal(found, X)
+    with pytest.raises(ValueError, match="x_1"):
+        run(main, {"x": X[:, :1]}, y)

@@ -169,3 +169,13 @@ def test_assertions_at_once():
 def test_pairs_of_another_length(fns):
     with pytest.raises(TypeError, match="pairs of an int and a function"):
         nn.switch_case(paddle.ones([1], "int32"), fns)
+
+
+def test_a_gradient_behind_a_step_is_that_of_what_was_computed_before_it(programs):
+    w, v = (
+        paddle.create_parameter([1], "float32", default_initializer=paddle.nn.initializer.Constant(n)) for n in (2, 3)
+    )
+    first, second = w.sum(), (v * w * w).sum()
+    paddle.optimizer.SGD(0.5).minimize(first, parameters=[w])
+    paddle.optimizer.SGD(1.0).minimize(second, parameters=[v])
+    assert [x.item() for x in run([w, v])] == [1.5, 3.0 - 2.0 * 2.0]
