@@ -81,7 +81,7 @@ class device:
     """Put new tensors on another device inside a ``with`` block.
 
     Args:
-        device: a name, a place, or the number of a CUDA device; None changes nothing.
+        device: a name, a place, or a number (of the current type; the host's is 0); None changes nothing.
 
     Raises:
         ValueError: a device that is not there.
@@ -95,7 +95,7 @@ class device:
     """
 
     def __init__(self, device: Any = None) -> None:
-        self._place = None if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device)
+        self._place = None if device is None else numbered_place(device, "device", "cpu")
         self._before: list[Place] = []
 
     def __enter__(self) -> None:

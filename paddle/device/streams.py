@@ -17,7 +17,7 @@ from umiak.util.errors import op_error
 
 
 def _place(device: Any, op_name: str = "device") -> Place:
-    return current_place() if device is None else numbered_place(device, op_name)
+    return current_place() if device is None else numbered_place(device, op_name, "cpu")
 
 
 def _backend(place: Place) -> Any:
@@ -49,7 +49,7 @@ class Stream:
     A device has 32 queues beside the default one: the 33rd stream shares the first one's, and is equal to it.
 
     Args:
-        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+        device: a name, a place, a number (of the current type; the host's is 0), or None for the current device.
             On the host there is one stream only, whose work is done as soon as it is handed in.
         priority: accepted, without effect.
         stream_base: a stream of the engine to stand for; None: a new one.
@@ -138,7 +138,7 @@ class Event:
     """Mark in a stream's queue.
 
     Args:
-        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+        device: a name, a place, a number (of the current type; the host's is 0), or None for the current device.
             A bool in this place is ``enable_timing``.
         enable_timing: note the time, for :meth:`elapsed_time`.
         blocking: accepted, without effect.
@@ -227,7 +227,7 @@ def current_stream(device: Any = None) -> Stream:
     """Stream that work on a device goes to.
 
     Args:
-        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+        device: a name, a place, a number (of the current type; the host's is 0), or None for the current device.
 
     Returns:
         A :class:`Stream`.
@@ -310,7 +310,7 @@ def synchronize(device: Any = None) -> None:
     """Wait until all work on a device is done.
 
     Args:
-        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+        device: a name, a place, a number (of the current type; the host's is 0), or None for the current device.
 
     Raises:
         ValueError: a device that is not there.
@@ -344,7 +344,7 @@ def get_stream_from_external(data_ptr: int, device: Any = None) -> Stream:
 
     Args:
         data_ptr: the handle of the stream, an address.
-        device: a name, a place, a number (of the current type; on the host, of CUDA), or None for the current device.
+        device: a name, a place, a number (of the current type; the host's is 0), or None for the current device.
 
     Returns:
         Nothing.

@@ -180,11 +180,17 @@ def place_of(device: Any, op: str = "device") -> Place:
     raise op_error(TypeError, op, "a place or the name of a device", type(device).__name__)
 
 
-def numbered_place(device: Any, op: str = "device") -> Place:
-    """The place of :func:`place_of`; of a number, the device of the current one's type, of CUDA beside the host."""
+def numbered_place(device: Any, op: str = "device", host: str = "gpu") -> Place:
+    """The place of :func:`place_of`; of a number, the device of the current one's type. Beside the host the type is
+    ``host``, of which the host itself has but the number 0."""
     if isinstance(device, int):
         kind = current_place().device_type
-        device = f"{'gpu' if kind == 'cpu' else kind}:{device}"
+        kind = host if kind == "cpu" else kind
+        if kind == "cpu" and device != 0:
+            raise op_error(
+                ValueError, op, "the number 0 while the host is current", device, "Or name a device: 'gpu:1'."
+            )
+        device = f"{kind}:{device}"
     return place_of(device, op)
 
 

@@ -59,7 +59,7 @@ def test_answers_without_a_device():
         (lambda: paddle.get_device_module("foo"), RuntimeError),
         (lambda: paddle.get_device_module(1.5), TypeError),
         (lambda: device.cuda.create_event(device_type="gpu"), ValueError),
-        (lambda: device.cuda.create_stream(0), ValueError),
+        (lambda: device.cuda.create_stream(1), ValueError),
     ],
 )
 def test_refusals(call, error):

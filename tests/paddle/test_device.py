@@ -329,3 +329,17 @@ def test_statistics_and_generators_by_the_names_of_the_core():
     first = paddle.rand([2]).tolist()
     generator.set_state(state)
     assert paddle.rand([2]).tolist() == first
+
+
+def test_a_number_is_of_the_current_type():
+    """As the reference reads it: beside the host, 0 is the host."""
+    with device.device(0):
+        assert paddle.get_device() == "cpu"
+    assert device.Stream(0).device.name == "cpu"
+    for refused in (device.device, device.Stream, device.Event, device.synchronize):
+        with pytest.raises(ValueError, match="requires the number 0 while the host is current, got 1"):
+            refused(1)
+    with device.device("null:0"):
+        with device.device(1):
+            assert paddle.get_device() == "null:1"
+        assert device.Stream(1).device.name == "null:1"
