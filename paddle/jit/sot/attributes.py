@@ -22,8 +22,8 @@ from paddle.jit.sot.models.arrays import is_array, note
 from paddle.jit.sot.models.attributes import write_attribute
 from paddle.jit.sot.models.classes import DELETED, NOTHING, class_attribute
 from paddle.jit.sot.models.pure import PURE_TYPES
-from paddle.jit.sot.sources import ClassAttribute, Item, Member, fixed
-from paddle.jit.sot.trace import HEAP_TYPE, TensorMethod
+from paddle.jit.sot.sources import Attribute, ClassAttribute, Item, Member, fixed
+from paddle.jit.sot.trace import HEAP_TYPE, MUTABLE, TensorMethod
 from paddle.jit.sot.translation import is_library, package
 from paddle.jit.source.convert import HELPERS
 from paddle.nn.layer.layers import Layer
@@ -99,6 +99,12 @@ def _function_attribute(sim: Simulator, f: FunctionType, name: str) -> Any:
 def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
     if name in ("strides", "data_ptr") and isinstance(x, SymTensor):
         return sim.break_graph(f"{name} of a tensor, which differs from call to call")
+    given = sim.trace.input_of(x)
+    if given is not None and name == "name":
+        return sim.break_graph("the name of a tensor, which differs from call to call")
+    own = getattr(x if given is None else given.tensor, "__dict__", {})
+    if given is not None and id(x) not in sim.trace.details and name in own:
+        return sim.trace.unread(own[name], Attribute(given.source, name))
     if name == "grad" and id(x) in sim.trace.capture.cleared:
         return F.full(0, x.dtype, tuple(x.shape))
     try:
@@ -108,6 +114,9 @@ def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
             if hasattr(kind, name):
                 what = f"{kind.__name__}.{name}, of a value that a tensor gave or that was computed with one"
                 sim.break_graph(f"{what}, which is a tensor in a graph")
+        source = sim.trace.sources.get(id(x))
+        if source is not None and id(x) not in sim.trace.details:
+            sim.trace.guards.absent(source, name)
         raise
     if name == "grad" and isinstance(value, Tensor) and not isinstance(value, SymTensor):
         sim.trace.know_gradient(value, x)
@@ -116,11 +125,23 @@ def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
     found, _ = class_attribute(type(x), name)
     if found is NOTHING and not isinstance(x, SymTensor):
         return sim.trace.attribute(x, name, value)
+    if given is not None and name == "persistable":
+        value = given.tensor.persistable
+    source = sim.trace.sources.get(id(x))
+    if type(value) in (bool, str, type(None)) and name in _OF_TENSORS and source is not None:
+        sim.trace.guards.equal(Member(source, name), value)
     return value
+
+
+# Of a tensor from outside, what may be set and is no matter of the program.
+_OF_TENSORS = ("name", "persistable", "stop_gradient", "trainable", "need_clip", "regularizer", "is_distributed")
 
 
 def _module_attribute(sim: Simulator, x: ModuleType, name: str) -> Any:
     space = x.__dict__
+    of_python = package(x.__name__) in sys.stdlib_module_names
+    if of_python and type(space.get(name)) in MUTABLE and space[name] is not sys.modules:
+        return sim.trace.unread(space[name], Item(fixed(space), name))
     if name not in space:
         if not is_library(x.__name__):
             sim.trace.guards.place(space, name, MISSING_PLACE)
@@ -161,7 +182,13 @@ def _type_attribute(sim: Simulator, x: type, name: str) -> Any:
     if name in _OF_BOTH and x.__flags__ & HEAP_TYPE and not is_library(x.__module__):
         return sim.trace.wrap(getattr(x, name), Member(fixed(x), name))
     found, owner = class_attribute(x, name)
-    meta, _ = class_attribute(type(x), name)
+    meta, maker = class_attribute(type(x), name)
+    if found is NOTHING and meta is not NOTHING and not _is_of_python(maker):
+        _guard_path(sim, x, None, name)
+        _guard_path(sim, type(x), maker, name)
+        if type(meta) is property:
+            return _property(sim, x, type(x), maker, name, meta)
+        return _descriptor(sim, x, type(x), maker, name, meta)
     if found is NOTHING or meta is not NOTHING or owner.__module__ == "builtins":
         return getattr(x, name)
     written = sim.trace.attributes.get((id(x), name))
@@ -174,6 +201,10 @@ def _type_attribute(sim: Simulator, x: type, name: str) -> Any:
     if hasattr(type(found), "__get__"):
         return getattr(x, name)
     return _class_value(sim, owner, name, found)
+
+
+def _is_of_python(kind: type) -> bool:
+    return is_library(kind.__module__) or package(kind.__module__) in sys.stdlib_module_names
 
 
 def _guard_class(sim: Simulator, owner: type, name: str, found: Any) -> None:

@@ -56,6 +56,20 @@ CALLING = frozenset((
 ))  # fmt: skip
 
 
+# Functions of the library, by module and name, that read or set state of the process or files, which no guard compares.
+# Modes, the default dtype, places and random streams are a matter of captures.
+_OF_PROCESS = frozenset((
+    "paddle.framework.flags.set_flags", "paddle.framework.flags.get_flags", "paddle.tensor.to_string.set_printoptions",
+    "paddle.nn.initializer.initializers.set_global_initializer", "paddle.framework.unique_name.generate",
+    "paddle.framework.unique_name.switch", "paddle.vision.image.set_image_backend",
+    "paddle.vision.image.get_image_backend", "paddle.audio.backends.init_backend.set_backend",
+    "paddle.jit.source.show.set_code_level", "paddle.jit.source.show.set_verbosity",
+    "paddle.jit.api.enable_to_static", "paddle.amp.debugging.set_checked_op_list",
+    "paddle.amp.debugging.set_skipped_op_list", "paddle.amp.debugging.enable_tensor_checker",
+    "paddle.amp.debugging.disable_tensor_checker", "paddle.amp.debugging.enable_operator_stats_collection",
+    "paddle.amp.debugging.disable_operator_stats_collection", "paddle.framework.saving.save",
+    "paddle.framework.loading.load",
+))  # fmt: skip
 _HELPERS = "paddle.jit.source."  # which ask themselves
 
 
@@ -69,6 +83,8 @@ def leaf(sim: Simulator, f: Callable[..., Any], args: tuple, kwargs: dict[str, A
     if any(type(x) in LATE for x in (*args, *kwargs.values())) and not str(f.__module__).startswith(_HELPERS):
         args = tuple(_given(sim, x) for x in args)
         kwargs = {k: _given(sim, x) for k, x in kwargs.items()}
+    if type(f) is FunctionType and f"{f.__module__}.{f.__name__}" in _OF_PROCESS:
+        return sim.break_graph(f"a call of {name_of(f)}, whose effect or result is outside of graphs", between=True)
     for x in (*args, *kwargs.values()):
         _note_function(sim, x)
     if args and isinstance(args[0], type) and issubclass(args[0], PyLayer) and f.__name__ == "apply":

@@ -72,6 +72,12 @@ from umiak.ir.expr import NumberUnknown, Sym
 from umiak.ir.tracer import DataUnknown, SymTensor
 from umiak.runtime.capture import CaptureError
 
+# Functions of NumPy that read or set state of it, or files.
+_STATE_OF_NUMPY = frozenset((
+    "seterr", "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "set_printoptions", "get_printoptions",
+    "printoptions", "save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "genfromtxt", "fromfile",
+    "fromregex", "show_config",
+))  # fmt: skip
 _TELLING = frozenset(("debug", "info", "warning", "error", "exception", "critical", "log"))
 _BASES_OF_MEMBERS = (int, float, complex, str, bytes)  # bases of enumerations whose methods have no effect
 MOST_REGIONS = 30  # branches and loops on tensors that are captured inside of each other
@@ -621,7 +627,7 @@ class Simulator:
 
     def _of_numpy(self, f: Any, module: str, args: tuple, kwargs: dict[str, Any]) -> Any:
         """A call of NumPy's whose arrays are constants of the graph, or of symbols; NotImplemented for another."""
-        if package(module) != "numpy" or module.startswith("numpy.random"):
+        if package(module) != "numpy" or module.startswith("numpy.random") or f.__name__ in _STATE_OF_NUMPY:
             return NotImplemented
         values = (*args, *kwargs.values())
         if arrays.may_call(self, f, values):

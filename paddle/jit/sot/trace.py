@@ -260,7 +260,8 @@ class Trace:
         self.of_library: Any = None
         self.count = 0  # operations so far
         self._keep: list[Any] = []
-        self._stand_ins: dict[int, Input] = {}
+        self._stand_ins: dict[int, Input] = {}  # by the id of the tensor
+        self._given: dict[int, Input] = {}  # by the id of what stands for it
         self._states: set[int] = set()
         self._likes: dict[int, Tensor] = {}
         # What stands for arrays, iterators and objects of the library, by their id.
@@ -492,7 +493,7 @@ class Trace:
         made = Input(source, x, self.capture.argument(x, axes), axes)
         self.guards.tensor(source)
         self.inputs.append(made)
-        self._stand_ins[id(x)] = made
+        self._stand_ins[id(x)] = self._given[id(made.stand_in)] = made
         self._keep.append(x)
         self.sources[id(made.stand_in)] = source
         return made.stand_in
@@ -551,7 +552,7 @@ class Trace:
 
     def input_of(self, x: Any) -> Input | None:
         """Return the input that a tensor stands for."""
-        return next((i for i in self.inputs if i.stand_in is x), None)
+        return self._given.get(id(x))
 
     def _number(self, x: float, source: Source) -> Any:
         policy = self.policy

@@ -80,7 +80,7 @@ def _apply(
             if b is not None and (made := func(b, device, dtype, blocking)) is not b:
                 self._buffers[name] = made
     if dtype is not None:
-        self.__dict__["_dtype"] = convert(dtype).name
+        self._dtype = convert(dtype).name
 
 
 def _transform(self: Layer, t: Tensor, device: Any, dtype: Any, blocking: bool | None) -> Tensor:
@@ -98,7 +98,7 @@ def _convert(self: Layer, device: Any, dtype: DType | None, excluded: tuple) -> 
 def convert_own(self: Layer, dtype: DType | None, device: Any = None) -> None:
     """Cast and move this layer's own parameters and buffers. A shared one is converted by the first that comes."""
     if dtype is not None:
-        self.__dict__["_dtype"] = dtype.name
+        self._dtype = dtype.name
     for t in (*self._parameters.values(), *self._buffers.values()):
         if t is not None:
             _convert_tensor(t, device, dtype)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import collections
 import enum
 import operator
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddle.jit.sot.guards import MISSING_PLACE
 from paddle.jit.sot.models.arrays import is_array, operate, write
 from paddle.jit.sot.models.classes import class_attribute, is_iterator, special
 from paddle.jit.sot.models.table import model
@@ -29,6 +31,9 @@ def _contains(sim: Simulator, container: Any, x: Any) -> Any:
         return sim.call(bool, (sim.call(f, (container, x), {}),), {})
     if isinstance(container, Tensor):
         return sim.break_graph("in of a tensor")
+    if container is sys.modules and type(x) is str:
+        sim.trace.guards.place(container, x, container.get(x, MISSING_PLACE))
+        return x in container
     must_be_known(sim, container, "in")
     look_up(sim, x, *(container if type(container) in (list, tuple, collections.deque) else ()))
     if isinstance(container, (dict, set, frozenset)):
