@@ -147,6 +147,8 @@ def test_refusals(rng):
         I.fused_layer_norm(x, w, w, 1e-5, residual=x[:1])
     with pytest.raises(ValueError, match=r"\[fused_layer_norm\] requires quant_max_bound up to 127.* got \(200"):
         I.fused_layer_norm(x, w, w, 1e-5, quant_scale=1.0, quant_max_bound=200)
+    with pytest.raises(ValueError, match=r"\[fused_layer_norm\] requires .* or 448 and less .*, got \(448.0, 500.0"):
+        I.fused_layer_norm(x, w, w, 1e-5, quant_scale=1.0, quant_max_bound=448, quant_min_bound=500)
     with pytest.raises(ValueError, match=r"requires quant_round_type 0 .* got 2"):
         I.fused_rms_norm(x, w, None, 1e-5, quant_scale=1.0, quant_round_type=2, quant_max_bound=127)
     with pytest.raises(TypeError, match=r"\[fast_ln\] requires a floating x, got int64"):

@@ -128,9 +128,13 @@ def test_tokens_come_back():
     same(TABLE[o.name].call(o, operands), F.moe_unpermute(*operands, 6, 3))
 
 
-def test_masks_of_packed_sequences_are_refused():
-    o = Operation("pd_op.fused_dot_product_attention", attributes={
-        "scaling_factor": attribute(0.5), "dropout_probability": attribute(0.0), "mask_type_str": attribute("padding")
-    })  # fmt: skip
+def test_masks_of_packed_sequences_and_slopes_are_refused():
+    def called(lengths, **strings):
+        attributes = {"scaling_factor": 0.5, "dropout_probability": 0.0, **strings}
+        o = Operation("pd_op.fused_dot_product_attention", attributes={k: attribute(v) for k, v in attributes.items()})
+        return TABLE[o.name].call(o, [Q, Q, Q, None, lengths, lengths])
+
     with pytest.raises(ValueError, match="requires whole sequences, got a mask 'padding'"):
-        TABLE[o.name].call(o, [Q, Q, Q, None, LENGTHS, LENGTHS])
+        called(LENGTHS, mask_type_str="padding")
+    with pytest.raises(ValueError, match="requires a bias that is given, got 'alibi'"):
+        called(None, bias_type_str="alibi")

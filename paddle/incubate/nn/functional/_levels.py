@@ -36,9 +36,11 @@ def as_levels(op_name: str, y: Tensor, scale: float, round_type: int, max_bound:
 
 def _dtype(op_name: str, most: float, least: float) -> dt.DType:
     """The bounds name the dtype, as in the reference: the largest float8_e4m3fn, or what int8 has."""
-    if most == _LARGEST_FLOAT8:
+    if most == _LARGEST_FLOAT8 and least <= most:
         return dt.float8_e4m3fn
     if not (-128.0 <= least <= most <= 127.0 and most > 0):
-        required = "quant_max_bound up to 127, quant_min_bound from -128 (levels of int8), or 448 (float8_e4m3fn)"
+        required = (
+            "quant_max_bound up to 127, quant_min_bound from -128 (levels of int8), or 448 and less (float8_e4m3fn)"
+        )
         raise op_error(ValueError, op_name, required, (most, least))
     return dt.int8

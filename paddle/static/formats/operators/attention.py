@@ -53,6 +53,8 @@ def fused_dot_product_attention(
 ) -> Any:  # fmt: skip
     if cu_seqlen_q is not None or cu_seqlen_kv is not None or mask_type_str not in ("none", "causal"):
         raise ValueError(f"[fused_dot_product_attention] requires whole sequences, got a mask {mask_type_str!r}")
+    if bias_type_str not in ("none", "pre_scale_bias", "post_scale_bias"):
+        raise ValueError(f"[fused_dot_product_attention] requires a bias that is given, got {bias_type_str!r}")
     if bias is not None and bias_type_str == "pre_scale_bias":
         bias = bias * scaling_factor
     causal = mask_type_str == "causal"
