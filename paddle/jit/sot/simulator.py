@@ -49,7 +49,7 @@ from paddle.jit.sot.models.pure import ITERATING, OF_FRAMES, PURE, PURE_MODULES,
 from paddle.jit.sot.models.table import model_of
 from paddle.jit.sot.models.values import EXACT, look_up, must_be_known
 from paddle.jit.sot.rewritten import Simulated, is_rewriting, may_leave
-from paddle.jit.sot.sources import Fixed, Item, Member, Source, fixed
+from paddle.jit.sot.sources import ArrayTensor, Fixed, Item, Member, Source, fixed
 from paddle.jit.sot.trace import MUTABLE, TABLES, ListAppend, TensorMethod, Trace, Unset, is_bound, symbolic_in
 from paddle.jit.sot.translation import (
     advice,
@@ -820,7 +820,8 @@ class Simulator:
         a, b = self.trace.shadow_of.get(id(x)), self.trace.shadow_of.get(id(y))
         if (a and a.real is y) or (b and b.real is x):
             return True
-        one, other = self.trace.sources.get(id(x)), self.trace.sources.get(id(y))
+        # Tensors of arrays are made at every call: the arrays are compared.
+        one, other = (s.base if type(s) is ArrayTensor else s for s in map(self.trace.sources.get, (id(x), id(y))))
         if one is None or other is None or (isinstance(one, Fixed) and isinstance(other, Fixed)):
             return False
         given = [self.trace.input_of(v) for v in (x, y)]

@@ -195,3 +195,25 @@ def test_one_graph_refuses_attributes_of_what_is_a_tensor_there(f):
 def test_attributes_that_tensors_have_not_are_no_attributes_in_one_graph():
     f = paddle.jit.to_static(lambda x: x * (2 if hasattr(x, "tobytes") else 3) + float(x.sum()), full_graph=True)
     assert f(x).tolist() == [2.0, -7.0]
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+def test_whether_two_arrays_are_one_is_asked_at_every_call(full_graph):
+    f = paddle.jit.to_static(lambda a, b: (paddle.to_tensor(a) + paddle.to_tensor(b), a is b), full_graph=full_graph)
+    a, b = np.ones(2, "float32"), np.full(2, 5, "float32")
+    for one, other in ((a, a), (a, b), (b, b), (b, a)):
+        got, same = f(one, other)
+        np.testing.assert_array_equal(got.numpy(), one + other)
+        assert same == (one is other)
+
+
+@pytest.mark.parametrize("full_graph", [False, True])
+@pytest.mark.parametrize("operate", [operator.floordiv, operator.mod, divmod])
+@pytest.mark.parametrize("values", [(0.1, 2.75, -1.5, -0.0), (5, -7, 8, 9)])
+def test_whole_quotients_and_remainders_of_numbers_that_vary(operate, values, full_graph):
+    f = paddle.jit.to_static(lambda x, v: (x * v, operate(v, 0.5), operate(v + 1, 2.0)), full_graph=full_graph)
+    for v in values:
+        got = f(x, v)
+        assert repr(got[1:]) == repr((operate(v, 0.5), operate(v + 1, 2.0)))
+        np.testing.assert_allclose(got[0].numpy(), (x * v).numpy())
+    assert not f.fallbacks

@@ -40,6 +40,7 @@ _REFLECTED = {"lt": "gt", "le": "ge", "eq": "eq", "ne": "ne", "gt": "lt", "ge": 
 _DIVISIONS = (
     operator.truediv, operator.floordiv, operator.mod, operator.itruediv, operator.ifloordiv, operator.imod,
 )  # fmt: skip
+_WHOLE = (operator.floordiv, operator.mod, operator.ifloordiv, operator.imod)
 
 
 def _operator(name: str) -> None:
@@ -67,6 +68,10 @@ def _binary(
     if is_exact(x) and is_exact(y):
         if type(y) is Sym and function in _DIVISIONS and not isinstance(x, Tensor) and y == 0:
             sim.trace.steer(y)  # divided by zero
+        numbers = type(x) in (Sym, int, float, bool) and type(y) in (Sym, int, float, bool)
+        if numbers and function in _WHOLE and (symbolic := symbolic_in((x, y))) is not None:
+            if any(type(v) is float or (type(v) is Sym and v.kind == "float") for v in (x, y)):
+                sim.trace.steer(symbolic)  # which symbols have of integers alone
         if type(x) is str and function is operator.mod:
             if isinstance(y, Tensor) or (type(y) is tuple and any(isinstance(v, Tensor) for v in y)):
                 return sim.break_graph("a text is made of a tensor")
