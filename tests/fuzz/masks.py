@@ -244,8 +244,7 @@ def of_file(case: Case, net: Attention, predicted: bool) -> Run:
         prefix = os.path.join(folder, "model")
         paddle.jit.save(net, prefix, input_spec=specs(case))
         if not predicted:
-            read, all_read = paddle.jit.load(prefix), case.source != "outside"
-            return outside(case, lambda *given: read(*given[: 3 + all_read]), backward=False)
+            return outside(case, paddle.jit.load(prefix), backward=False)
         predictor = inference.create_predictor(inference.Config(*files_of(prefix)))
 
     def run(n: int) -> Arrays:
