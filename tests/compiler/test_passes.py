@@ -8,7 +8,9 @@ import pytest
 from tests.support.programs import ops_of, same, tensors, traced
 from umiak import ops as F
 from umiak.autodiff import graph
+from umiak.backends import base
 from umiak.backends.cpu import providers, select_provider
+from umiak.backends.cpu.providers import packed_matmul
 from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.compiler.passes.manager import INFERENCE, PassManager
 from umiak.compiler.passes.registry import PASSES
@@ -567,6 +569,47 @@ def test_matrices_that_do_not_change_are_laid_out_once(rng, rows):
     flags.set_flags({"FLAGS_cpu_providers": "blas,plain"})
     try:
         same(Executor(program)(x), expected, 2e-2)
+    finally:
+        flags.set_flags(before)
+
+
+@pytest.fixture
+def packs_float32():
+    if providers.refusal("onednn"):
+        pytest.skip(providers.refusal("onednn"))
+    packed_matmul.choose(True)
+    if not packed_matmul.available():
+        pytest.skip("requires AVX2")
+    base.clear_plans()
+    yield
+    packed_matmul.choose()
+    base.clear_plans()
+
+
+@pytest.mark.parametrize("rows", [1, 40], ids=["one row", "many rows"])
+def test_matrices_of_float32_are_laid_out_once_unless_others_read_them(rng, packs_float32, rows):
+    x, w, bias, v, tied, small = tensors(rng, (rows, 128), (128, 130), (130,), (256, 130), (256, 128), (130, 3))
+
+    def f(x):
+        y = F.relu(F.linear(x, F.mul(w, 0.125), bias))
+        return F.matmul(y, v, transpose_y=True), F.matmul(x, tied, transpose_y=True), F.exp(tied), F.matmul(y, small)
+
+    program = traced(f, x, dynamic=(0,))
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    for name in ("constant_folding_pass", "weight_packing_pass"):
+        manager.add_pass(name, {"scope": lambda tensor: tensor})
+    manager.run(program)
+    names = [o.name for o in program.ops if o.name in ("linear", "matmul", "strip_matmul")]
+    assert names == ["strip_matmul", "strip_matmul", "matmul", "matmul"]
+    packed = Executor(program)
+    same(packed(x), expected)
+    launched = [o for o in ops_of(packed) if StripMatmul in (type(o), type(getattr(o, "inner", None)))]
+    assert [getattr(o, "steps", ()) for o in launched] == [("bias", "relu"), ()], "and its kernel does what follows"
+    before = flags.get_flags("FLAGS_cpu_providers")
+    flags.set_flags({"FLAGS_cpu_providers": "blas,plain"})
+    try:
+        same(Executor(program)(x), expected)
     finally:
         flags.set_flags(before)
 

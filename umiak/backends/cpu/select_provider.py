@@ -29,6 +29,11 @@ DEPTHWISE_EPILOGUES = re.compile(",bias(,relu|,hard_swish)?(,scale)?(,shift)?")
 
 LONG_SUM = 64  # terms from which on a pass for the bias takes less than a primitive (providers/matmul.pyx)
 
+# Of a matmul of float32 by a matrix in strips, whose kernel has them in registers.
+STRIP_EPILOGUES = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?")
+SMALL_MATRIX = 1 << 14  # elements, which are multiplied as they are
+MOST_FILLING = 4  # columns for each that fills up the last strip, at least
+
 # Of products that are faster by matrices that were transposed before.
 MANY_ROWS, FEW_COLUMNS, MANY_TERMS, PAGE = 1024, 384, 64, 4096
 
@@ -124,7 +129,7 @@ def fuses_epilogue(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: 
             and fit(ungrouped if params[0] == 1 else DEPTHWISE_EPILOGUES, steps)
         )
     if isinstance(op, StripMatmul):
-        return True
+        return dtype != "float32" or fit(STRIP_EPILOGUES, steps)
     return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
 
 
@@ -158,11 +163,15 @@ def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> tuple[
     if not channels_last(op, metas) or any(m.dtype is not dtype for m in metas):
         return None
     if isinstance(op, linalg.Matmul):
-        from umiak.backends.cpu.providers import matmul
+        from umiak.backends.cpu.providers import matmul, packed_matmul
 
         terms, columns = metas[1].shape
-        rows = math.prod(metas[0].shape[:-1])
-        return matmul.strip_of(rows, columns, terms) if dtype.name == "bfloat16" else None
+        if dtype.name == "float32":
+            if not packed_matmul.available() or terms * columns < SMALL_MATRIX:
+                return None
+            strip = packed_matmul.STRIP
+            return (strip, 1) if -columns % strip * MOST_FILLING <= columns else None
+        return matmul.strip_of(math.prod(metas[0].shape[:-1]), columns, terms)
     from umiak.backends.cpu.providers import convolution as launcher
 
     groups, strides, pads_lo, pads_hi, dilations = params

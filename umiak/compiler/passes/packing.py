@@ -13,6 +13,7 @@ from umiak.compiler.passes.fusion import Found, Made, fuse_operations, tensor
 from umiak.compiler.passes.registry import register_pass
 from umiak.compiler.strip_rnn import StripRnn
 from umiak.compiler.strips import StripConv, StripMatmul, to_strips
+from umiak.core import dtype as dt
 from umiak.core import eager
 from umiak.core.dtype import DType, convert
 from umiak.core.tensor import Tensor
@@ -44,7 +45,8 @@ def pack_weights(program: Program, scope: Callable[[Tensor], Tensor] | None = No
     packable = [o for o in program.ops if _convolves(o, weights)]
     if len(packable) < FEWEST:
         packable = []
-    packable += [o for o in program.ops if _multiplies(o, weights)]
+    readers = Counter(id(x) for o in program.walk() for x in o.values)
+    packable += [o for o in program.ops if _multiplies(o, weights) and _is_alone(o, readers)]
     layers = {id(o): _layer_strip(o, weights, recurrent) for o in program.ops}
     usual = usual_sizes(program)
     strips = {id(o): _strip(o, weights[id(o.operands[1])], usual) for o in packable}
@@ -105,6 +107,11 @@ def _multiplies(o: Operation, weights: Mapping[int, Tensor]) -> bool:
         return False
     x, w = o.values[:2]
     return len(w.meta.shape) == 2 and len(x.meta.shape) > 1 and not getattr(o.op, "transpose_x", False)
+
+
+def _is_alone(o: Operation, readers: Mapping[int, int]) -> bool:
+    """Return whether nothing else reads a matrix of float32, which would lie in memory twice; narrow ones may."""
+    return o.values[1].meta.dtype is not dt.float32 or readers[id(o.operands[1])] == 1
 
 
 def _layer_strip(o: Operation, weights: Mapping[int, Tensor], narrow: str) -> tuple[DType, tuple[int, int]] | None:

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from umiak.backends.cpu.providers.blas cimport Blas, blas, follow_threads, gemm_t
 from umiak.backends.cpu.providers.common cimport LIBRARY_FAILED, NO_MEMORY, copy_strided, scratch_free, scratch_alloc, threads
 from umiak.backends.cpu.providers.onednn cimport Library, enter, leave, library
+from umiak.backends.cpu.providers.packed_matmul cimport packed, worth_packing
 from umiak.backends.cpu.providers.split_matmul cimport prepare, split_matmul, worth_splitting
 
 cdef extern from "small_matmul.h" nogil:
@@ -150,6 +151,10 @@ cdef int rows(
             if small_gemm(m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc, NULL):
                 scratch_free(copy_b)
                 return 0
+    if dtype == T_F32 and libs & USE_ONEDNN and worth_packing(m, n, k, bk, bn) and not worth_splitting(m, n, k):
+        bad = packed(m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc, accumulate)
+        scratch_free(copy_b)
+        return bad
     # Whole matrices as the libraries know them: contiguous rows, or contiguous columns.
     ta = not leading(m, k, am, ak)
     if ta and not leading(k, m, ak, am):

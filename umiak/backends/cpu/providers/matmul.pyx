@@ -1,9 +1,8 @@
 """The launch of ``matmul``: batches and strides brought to a canonical problem, and what runs it.
 
 ``dims`` are sizes and strides of x, of y, and the strides of the result. With an epilogue, its operands come between y and
-the result: a bias is contiguous, a residual lies like the result. With ``strip``, which is for bfloat16, y is given as
-``[strips, k / 2, strip of n, 2]``, contiguous, the last strip filled up, and k up to ``block``; ``dims`` say what it holds, its strides
-are not read. A launch that ``widens`` multiplies 16-bit floats into float32; it has no epilogue.
+the result: a bias is contiguous, a residual lies like the result. With ``strip`` y is given as ``[strips, k / 2, strip of n, 2]`` in bfloat16, ``[strips, k, strip of n]`` in float32,
+contiguous, the last strip filled up, and k up to ``block``; ``dims`` say what it holds, its strides are not read. A launch that ``widens`` multiplies 16-bit floats into float32; it has no epilogue.
 """
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdio cimport snprintf
@@ -17,6 +16,7 @@ from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, USE_ONEDNN, USE_SMALL, check, gemm, itemsize_of, narrow, small, widen,
 )
 from umiak.backends.cpu.providers.onednn cimport *
+from umiak.backends.cpu.providers.packed_matmul cimport PACKED_STRIP, PackedMatmul, multiplies_packed, packed_matmul, worth_packing
 from umiak.backends.cpu.providers.split_matmul cimport worth_splitting
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 from umiak.compiler.codes cimport MAX_EPILOGUE
@@ -137,7 +137,7 @@ cdef inline void simplify(Launcher* self, Problem* q) noexcept nogil:
             if q.m == 1:
                 q.am, q.cm = q.a_by[i], q.c_by[i]
             q.m *= q.size[i]
-        elif q.a_by[i] == 0 and not self.steps and (q.n == 1 or q.b_by[i] == q.bn * q.n and q.c_by[i] == q.cn * q.n):
+        elif q.a_by[i] == 0 and not self.steps and not self.strip and (q.n == 1 or q.b_by[i] == q.bn * q.n and q.c_by[i] == q.cn * q.n):
             if q.n == 1:
                 q.bn, q.cn = q.b_by[i], q.c_by[i]
             q.n *= q.size[i]
@@ -336,15 +336,15 @@ cdef int out_of_strips(const Launcher* self, Problem* q, char** out) noexcept no
     cdef int64_t source[3]
     cdef int64_t target[3]
     cdef int64_t width = self.strip, filled = q.n // width, depth = (q.k + self.block - 1) // self.block * self.block
-    cdef int i, size = self.itemsize
+    cdef int i, size = self.itemsize, side = min(self.block, TERM_PAIRS)
     out[0] = <char*>scratch_alloc(q.n * q.k * size)
     if out[0] == NULL:
         return NO_MEMORY
-    # Out of [strips, k / 2, width, 2] into [strips, width, k / 2, 2]; then those of the last strip.
-    source[0], source[1], source[2] = depth * width, TERM_PAIRS, width * TERM_PAIRS
-    target[0], target[1], target[2] = width * q.k, q.k, TERM_PAIRS
-    for i in range(TERM_PAIRS):
-        sizes[0], sizes[1], sizes[2] = filled, width, (q.k - i + TERM_PAIRS - 1) // TERM_PAIRS
+    # Out of [strips, k / side, width, side] into [strips, width, k / side, side]; then those of the last strip.
+    source[0], source[1], source[2] = depth * width, side, width * side
+    target[0], target[1], target[2] = width * q.k, q.k, side
+    for i in range(side):
+        sizes[0], sizes[1], sizes[2] = filled, width, (q.k - i + side - 1) // side
         copy_strided(out[0] + i * size, target, q.b + i * size, source, sizes, 3, size)
         sizes[0], sizes[1] = 1, q.n % width
         if sizes[1]:
@@ -539,6 +539,8 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
         return False
     if q.batches and threads() > 1:
         return q.m * q.n * q.k > 4096 or q.size[q.batches - 1] > 16
+    if worth_packing(q.m, q.n, q.k, q.bk, q.bn):
+        return False
     # Columns of y that are contiguous: sgemm packs them slowly unless there are many rows to share that.
     return q.bn != 1 and q.bk == 1 and q.n > 1 and q.m > 16 and q.m < 768 and q.m * q.n * q.k > 1 << 18
 
@@ -605,13 +607,53 @@ cdef int multiply(Launcher* self, Problem* q, void** extra) noexcept nogil:
     return bad
 
 
+cdef int by_strips(Launcher* self, Problem* q, void** extra) noexcept nogil:
+    """Rows by a matrix of float32 in strips, with the steps that the kernel takes: all, or it does none of them."""
+    cdef PackedMatmul p
+    cdef int64_t at[MAX_AXES]
+    cdef int64_t a = 0, b = 0, c = 0
+    cdef float* residual = NULL
+    cdef int i, taken = 0, order = -1, now, bad
+    cdef bint complete = True
+    memset(&p, 0, sizeof(p))
+    for i in range(self.steps):
+        now = 0 if self.step[i] == STEP_BIAS else 1 if self.step[i] == STEP_ADD else 2
+        if now <= order or now == 2 and self.step[i] != STEP_RELU and self.step[i] != STEP_HARD_SWISH:
+            complete = False
+            break
+        order = now
+        if now == 0:
+            p.bias = <const float*>extra[taken]
+        elif now == 1:
+            residual = <float*>extra[taken]
+        taken += now < 2
+        p.relu, p.hard_swish = self.step[i] == STEP_RELU, self.step[i] == STEP_HARD_SWISH
+    if not complete:
+        residual, p.bias, p.relu, p.hard_swish = NULL, NULL, False, False
+    p.m, p.n, p.k, p.a_row, p.a_term, p.c_row, p.strips = q.m, q.n, q.k, q.am, q.ak, q.cm, <const float*>q.b
+    for i in range(q.batches):
+        at[i] = 0
+    while True:
+        p.a, p.c = <const float*>q.a + a, <float*>q.c + c
+        p.residual = NULL if residual == NULL else residual + c
+        bad = packed_matmul(&p)
+        if bad:
+            return bad
+        if not advance(q, at, &a, &b, &c):
+            break
+    return 0 if complete else finish(self, q, extra)
+
+
 cdef int launch_strips(Launcher* self, Problem* q, void** extra) noexcept nogil:
     cdef Problem given = q[0]
     cdef Launcher bare
     cdef char* matrix = NULL
     cdef bint done = False
     cdef int bad
-    if self.libs & USE_ONEDNN and q.batches == 0:
+    if self.dtype == T_F32:
+        if self.libs & USE_SMALL and multiplies_packed() and self.strip == PACKED_STRIP and (q.cn == 1 or q.n == 1):
+            return by_strips(self, q, extra)
+    elif self.libs & USE_ONEDNN and q.batches == 0:
         bad = primitive(self, q, extra, &done)
         if bad or done:
             return bad
