@@ -125,6 +125,30 @@ def test_one_query_by_one_or_together(dim, value_dim, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+@pytest.mark.parametrize(("queries", "group"), [(1, 1), (3, 1), (2, 2), (5, 1), (3, 3), (11, 1), (4, 3), (13, 1)])
+def test_few_queries_of_a_key_head(queries, group, dtype):
+    """One by one, as rows and in strips, with all that changes scores, and keys that end within a vector."""
+    rng = np.random.default_rng(queries)
+    lse = np.float64 if dtype == "float64" else np.float32
+    for keys, dim, value_dim in ((1, 3, 5), (8, 16, 16), (21, 40, 9)):
+        q, k, v, g = operands(2, queries, keys, 2 * group, 2, dim, value_dim, dtype)
+        added = draw(rng, (2, 1, queries, keys), dtype)
+        compare(q, k, v, g, causal=True, dtype=dtype)
+        compare(q, k, v, g, mask=rng.random((2 * group, queries, keys)) < 0.5, dtype=dtype)
+        compare(q, k, v, g, mask=added, causal=True, dtype=dtype)
+        g_lse = rng.standard_normal((2, 2 * group, queries)).astype(lse)
+        compare(q, k, v, g, mask=wide(added) > 0, softcap=0.7, dtype=dtype, g_lse=g_lse)
+        want = by_ref(ops.AttentionTrain(), q, k, v, added)
+        for x, y in zip(*(f(ops.AttentionGrad(), q, k, v, *want, g, added) for f in (run, by_ref)), strict=True):
+            close(x, y, dtype, "gradient beside a mask")
+        columns = rng.integers(0, queries + 1, (2, 2 * group, keys, 4)).astype(np.int32)
+        blocks = np.ones((2, 2 * group, 1, 1), np.int32)
+        blocks[1, 0] = 0
+        compare(q, k, v, g, mask=columns, blocks=blocks, dtype=dtype)
+        compare(q, k, v, g, mask=columns[..., :2], causal=True, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("size", [SIZES[i] for i in (3, 6, 8, 9, 11, 13)])
 def test_capped_scores(size, dtype):
     """In strips and one by one, with each kind of mask, dropout, and a gradient of the log-sum-exp."""

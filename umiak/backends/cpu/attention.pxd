@@ -1,11 +1,16 @@
 """Common parts of the drivers of attention: a call's sizes, addresses, tiles and masks. See attention.pyx."""
+from libc.math cimport INFINITY, log, logf
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 cdef extern from *:
     """
     #define umiak_fetch(p) __builtin_prefetch(p, 0, 2)  /* not into the L1 cache, which tiles fill */
+    #define UMIAK_LN_2 0.6931471805599453
+    #define UMIAK_LOG2_E 1.4426950408889634
     """
+    const double LN_2 "UMIAK_LN_2"
+    const double LOG2_E "UMIAK_LOG2_E"
     void umiak_fetch(const void* p) noexcept nogil
 
 cdef enum:
@@ -69,6 +74,10 @@ ctypedef void (*online_softmax_row_t)(void* scores, int64_t count, void* state) 
 ctypedef void (*weighted_sum_t)(void* to, const void* values, int64_t value_row, const void* weights, int64_t count, int64_t n,
                        const void* state) noexcept nogil
 
+ctypedef void (*softmax_rows_t)(void* scores, int64_t panel, int64_t panels, int64_t rows, const int32_t* last, void* most, void* total) noexcept nogil
+ctypedef void (*softmax_gradient_rows_t)(void* scores, void* grads, int64_t panel, int64_t panels, int64_t rows, const int32_t* last,
+                                        const void* lse, const void* delta, const void* cap) noexcept nogil
+
 ctypedef void (*draw_kept_t)(void* to, const int64_t* blocks, int64_t first, int64_t count, int64_t key, int64_t least) noexcept nogil
 ctypedef void (*drop_t)(void* scores, int64_t row, int64_t count, const void* kept, const void* scale) noexcept nogil
 ctypedef void (*drop_pairs_t)(void* weights, int64_t row, int64_t count, const void* kept) noexcept nogil
@@ -114,6 +123,8 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     dots_t dots
     online_softmax_row_t online_softmax_row
     weighted_sum_t weighted_sum
+    softmax_rows_t softmax_rows                         # of keys in lanes: attention_rows.pyx
+    softmax_gradient_rows_t softmax_gradient_rows
     draw_kept_t draw_kept
     drop_t drop
     drop_pairs_t drop_words, drop_narrow
@@ -163,9 +174,14 @@ cdef struct Masking:
     visible_prefix_t visible_prefix
     apply_t apply
 
+cdef struct Way:                # of computing few queries of a key head: attention_rows.pyx
+    int64_t (*room)(const Call* c) noexcept nogil       # bytes of a part's scratch, 0 of calls that do not go this way
+    int (*part)(void* arg, int64_t unit) noexcept nogil # a key head
+
 cdef struct Config:             # a class of calls
     Functions f
     Masking masking
+    const Way* by_rows
     bint wide                   # computes in f64
     bint pairs                  # has functions for pairs
     bint amx                    # and of tile registers
@@ -645,6 +661,48 @@ cdef inline void draw_kept(const Call* c, const Strip* s, int64_t first, int64_t
         blocks[i] = c.block + ((s.batch * c.heads + s.head * c.group + row % c.group) * c.queries + row // c.group) * each
     c.config.f.draw_kept(to, blocks, first // RANDOM_WORDS, (count + RANDOM_WORDS - 1) // RANDOM_WORDS, c.key, c.least_kept)
 
+cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t first) noexcept nogil:
+    return (c.mask.data + s.batch * c.mask.stride[0] + (s.head * c.group + row % c.group) * c.mask.stride[1]
+            + row // c.group * c.mask.stride[2] + first * c.mask.stride[3])
+
+cdef inline char* lse_of(const Call* c, const Strip* s, int64_t row, int64_t within) noexcept nogil:
+    """Return the address of a query's log-sum-exp, ``[batch, heads, queries]``."""
+    return c.lse.data + ((s.batch * c.heads + s.head * c.group + within) * c.queries + row) * c.config.size
+
+cdef inline double lse(const Config* config, double most, double total) noexcept nogil:
+    """-inf where nothing is seen."""
+    return (0 if most == -INFINITY else most) * LN_2 + (log(total) if config.wide else logf(<float>total))
+
+cdef inline void sum_rows(const Call* c, const Strip* s, char* to) noexcept nogil:
+    """Products of results and their gradients, row by row, less the gradient of the log-sum-exp."""
+    cdef int64_t i, row, head
+    cdef void* outs[MAX_WIDTH]
+    cdef void* grads[MAX_WIDTH]
+    cdef bint dense = c.out.stride[3] == c.config.stored and c.grad.stride[3] == c.config.stored
+    table_of(outs, &c.out, c, s)
+    table_of(grads, &c.grad, c, s)
+    (c.config.f.row_sums if dense else c.config.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
+    if c.config.with_grad_lse:
+        for i in range(s.lanes):
+            row = s.first + i
+            head = s.head * c.group + row % c.group
+            put(c.config, to, i, get(c.config, to, i) - get(c.config, of_query(&c.grad_lse, s, head, row // c.group), 0))
+
+cdef inline const char* of_query(const Operand* x, const Strip* s, int64_t head, int64_t query) noexcept nogil:
+    """A number of ``[batch, heads, queries]``."""
+    return x.data + s.batch * x.stride[0] + head * x.stride[1] + query * x.stride[2]
+
+cdef inline void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
+    """In units of log 2. Lanes beyond the last row get infinity, which makes their weights 0."""
+    cdef int64_t i, row, head
+    for i in range(c.config.width):
+        if i < s.lanes:
+            row = s.first + i
+            head = s.head * c.group + row % c.group
+            put(c.config, to, i, LOG2_E * get(c.config, of_query(&c.lse, s, head, row // c.group), 0))
+        else:
+            put(c.config, to, i, INFINITY)
+
 cdef bint hides_tile(const Call* c, const Strip* strips, int64_t n, int64_t first) noexcept nogil
 cdef void look_at_tile(const Call* c, const Strip* strips, int64_t n, int64_t first, int64_t count, bint gather, Tile* tile) noexcept nogil
 cdef void copy_tile(const Call* c, const Strip* s, const Tile* tile, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil
@@ -656,6 +714,7 @@ cdef void add_weighted_values(const Call* c, char* to, const char* values, int64
                   int64_t n, const char* factor, int64_t low, int64_t seen, Prefetch* coming) noexcept nogil
 cdef int prepare(Call* c, const Config* config, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil
+cdef void pack_seen(const Call* c, const Strip* s, int64_t row, int64_t first, int64_t count, char* to) noexcept nogil
 cdef int64_t few_rows(const Call* c) noexcept nogil
 cdef int64_t few_scratch(const Call* c) noexcept nogil
 cdef int few_part(void* arg, int64_t part) noexcept nogil

@@ -18,6 +18,7 @@ class Attention:
         sizes: list[int],
         keys: int,
         causal: bool,
+        by_rows: int = 0,
         inputs: int = 4,
         mask_at: int = 3,
         mask: str | None = None,

@@ -6,7 +6,7 @@ strips: for each tile of keys, in order, keys and values are copied, then each s
 into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
-from libc.math cimport INFINITY, ceil, fabs, log, logf
+from libc.math cimport INFINITY, ceil, fabs
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free as release, malloc
 from libc.string cimport memcpy, memset
@@ -31,7 +31,6 @@ cdef enum:
 
 cdef double LEAST_SCALE = 1.0 / 65536, MOST_SCALE = 16     # that leave queries about as large as they are
 cdef double PARALLEL_WORK = 1e6         # matmuls and sums, below which no thread is asked
-cdef double LN_2 = 0.6931471805599453
 
 if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
@@ -157,11 +156,6 @@ cdef inline void mask_rows(void** table, const Call* c, const Strip* s, int64_t 
     for i in range(c.config.width):
         row = s.first + (i if i < s.lanes else s.lanes - 1)
         table[i] = mask_row(c, s, row, first)
-
-
-cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t first) noexcept nogil:
-    return (c.mask.data + s.batch * c.mask.stride[0] + (s.head * c.group + row % c.group) * c.mask.stride[1]
-            + row // c.group * c.mask.stride[2] + first * c.mask.stride[3])
 
 
 cdef void apply(const Call* c, const Strip* s, const Tile* tile, int64_t at, int64_t count, int64_t free, char* room, char* scores,
@@ -747,21 +741,16 @@ cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const ch
     unpack_strip(c, s, &c.out, sums, c.value_dim, factor, spare)
 
 
-cdef inline char* lse_of(const Call* c, const Strip* s, int64_t row, int64_t within) noexcept nogil:
-    """Return the address of a query's log-sum-exp, ``[batch, heads, queries]``."""
-    return c.lse.data + ((s.batch * c.heads + s.head * c.group + within) * c.queries + row) * c.config.size
-
-
-cdef inline double lse(const Config* config, double most, double total) noexcept nogil:
-    """-inf where nothing is seen."""
-    return (0 if most == -INFINITY else most) * LN_2 + (log(total) if config.wide else logf(<float>total))
-
-
 # ---- few queries per key head -----------------------------------------------------------------------------------------
 cdef int64_t few_rows(const Call* c) noexcept nogil:
     """The number of queries that cost as much one by one as a strip of them: half a strip, fewer of heads of less than 72 dims, where the calls
     for each query count."""
     return max(1, min(c.config.width // 2, c.config.width * (c.dim + c.value_dim + 112) // 512))
+
+
+cdef int64_t few_beside_rows(const Call* c) noexcept nogil:
+    """The same beside all of them as rows, which takes transposed keys: for few queries of small heads these cost less than the calls."""
+    return c.config.width // (4 if c.dim + c.value_dim >= 64 else 8)
 
 
 cdef int64_t few_scratch(const Call* c) noexcept nogil:
@@ -892,7 +881,10 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         see_nothing(&c)
         return 0
     work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
-    if c.n_rows <= few_rows(&c) and not config.dropout and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
+    c.local = config.by_rows.room(&c) if c.n_rows > few_beside_rows(&c) else 0
+    if c.local:
+        run_parts(config.by_rows.part, &c, heads, work, &result)
+    elif c.n_rows <= few_rows(&c) and not config.dropout and c.k.stride[3] == config.stored and c.v.stride[3] == config.stored:
         c.local = few_scratch(&c)
         run_parts(few_part, &c, heads, work, &result)
     else:
@@ -920,16 +912,17 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
 cdef class Attention:
     """A class of calls: the compiled functions and what they are for. It must outlive its launches; plans keep it.
 
-    ``gradient``: 0, or the address of the gradient's launch.
+    ``gradient``: 0, or the address of the gradient's launch. ``by_rows``: the address of the way of few queries, of launches that have one.
     """
     def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
-                 int keys, bint causal, int inputs=4, int mask_at=3, str mask=None, int mask_stored=0, bint hides_rows=False, bint blocks=False, bint dropout=False,
+                 int keys, bint causal, size_t by_rows=0, int inputs=4, int mask_at=3, str mask=None, int mask_stored=0, bint hides_rows=False, bint blocks=False, bint dropout=False,
                  bint with_lse=False, bint with_mask=False, bint with_grad_lse=False, double softcap=0):
         cdef Functions* f = &self.config.f
         cdef int i, rows = sizes[0]
         if width != 2 * lanes or width > MAX_WIDTH or rows > MAX_ROWS or len(sizes) > MAX_SIZES or sizes[len(sizes) - 1] != 1:
             raise ValueError(f"[Attention] requires tiles of at most {MAX_ROWS} by {MAX_WIDTH}, got {rows} by {width}")
         self.keep = keep
+        self.config.by_rows = <const Way*>by_rows
         self.config.wide, self.config.size, self.config.stored = wide, 8 if wide else 4, stored
         self.config.lanes, self.config.width, self.config.rows, self.config.keys = lanes, width, rows, keys
         self.config.causal, self.config.mask, self.config.mask_bool = causal, mask is not None, mask == "bool"
@@ -1005,9 +998,11 @@ cdef class Attention:
                 f.first_gemm_accumulate[i] = <gemm_accumulate_t>at(functions, f"gemm_accumulate_{sizes[i]}_1")
         if gradient:
             f.softmax_gradient = <softmax_gradient_t>at(functions, "softmax_gradient")
+            f.softmax_gradient_rows = <softmax_gradient_rows_t>at(functions, "softmax_gradient_rows")
             f.row_sums, f.row_sums_any = <row_sums_t>at(functions, "row_sums"), <row_sums_t>at(functions, "row_sums_any")
         else:
             f.scores_top, f.online_softmax = <scores_top_t>at(functions, "scores_top"), <online_softmax_t>at(functions, "online_softmax")
+            f.softmax_rows = <softmax_rows_t>at(functions, "softmax_rows")
             f.dots, f.online_softmax_row, f.weighted_sum = <dots_t>at(functions, "dots"), <online_softmax_row_t>at(functions, "online_softmax_row"), <weighted_sum_t>at(functions, "weighted_sum")
         self.address = gradient if gradient else <size_t><void*>launch
         self.self_pointer = <size_t><void*>&self.config

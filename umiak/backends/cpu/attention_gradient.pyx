@@ -7,7 +7,6 @@ added up in a buffer of the part. Where there are few key heads, their chunks ar
 added in order at the end: how many depends on sizes alone, so that results do not depend on threads. Such heads take turns,
 as many at once as keep all threads busy, so that few of these buffers are there at a time.
 """
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
@@ -28,8 +27,6 @@ cdef enum:
     ENOUGH_PARTS = 8            # more key heads than this are not split
     LEAST_CHUNK = 2             # tiles of a chunk that is there for the sake of a part
     PARTS_PER_THREAD = 2        # of a turn, so that threads that are done early have something to do
-
-cdef double LOG2_E = 1.4426950408889634
 
 if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
@@ -276,39 +273,6 @@ cdef void clear_head(const Call* c, char* grads, int64_t row, int64_t low, int64
         memset(grads + i * row, 0, bytes)
 
 
-cdef void sum_rows(const Call* c, const Strip* s, char* to) noexcept nogil:
-    """Products of results and their gradients, row by row, less the gradient of the log-sum-exp."""
-    cdef int64_t i, row, head
-    cdef void* outs[MAX_WIDTH]
-    cdef void* grads[MAX_WIDTH]
-    cdef bint dense = c.out.stride[3] == c.config.stored and c.grad.stride[3] == c.config.stored
-    table_of(outs, &c.out, c, s)
-    table_of(grads, &c.grad, c, s)
-    (c.config.f.row_sums if dense else c.config.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
-    if c.config.with_grad_lse:
-        for i in range(s.lanes):
-            row = s.first + i
-            head = s.head * c.group + row % c.group
-            put(c.config, to, i, get(c.config, to, i) - get(c.config, of_query(&c.grad_lse, s, head, row // c.group), 0))
-
-
-cdef inline const char* of_query(const Operand* x, const Strip* s, int64_t head, int64_t query) noexcept nogil:
-    """A number of ``[batch, heads, queries]``."""
-    return x.data + s.batch * x.stride[0] + head * x.stride[1] + query * x.stride[2]
-
-
-cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
-    """In units of log 2. Lanes beyond the last row get infinity, which makes their weights 0."""
-    cdef int64_t i, row, head
-    for i in range(c.config.width):
-        if i < s.lanes:
-            row = s.first + i
-            head = s.head * c.group + row % c.group
-            put(c.config, to, i, LOG2_E * get(c.config, of_query(&c.lse, s, head, row // c.group), 0))
-        else:
-            put(c.config, to, i, INFINITY)
-
-
 cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64_t panel, const char* weights, const char* rows,
                    int64_t at, int64_t count, int64_t n) noexcept nogil:
     """``to += weights rows`` for ``count`` keys from ``at`` on, over the queries of ``strips`` strips that see them."""
@@ -488,6 +452,10 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         add_nothing(&c, dims, ptrs[config.inputs + 3] if config.with_mask else NULL)
         return 0
     work = 2.5 * heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if config.causal and c.queries > 1 else 1)
+    c.local = config.by_rows.room(&c)
+    if c.local:
+        run_parts(config.by_rows.part, &c, heads, work, &result)
+        return no_memory() if result != 0 else 0
     tiles = (c.keys + config.keys - 1) // config.keys
     chunks = (tiles + CHUNK - 1) // CHUNK
     c.splits = 1

@@ -605,6 +605,117 @@ def drop_narrow(e: AttentionEmitter, name: str, tile: Tile) -> str:
     return e.function(name, "ptr %weights, i64 %row, i64 %count, ptr %kept")
 
 
+# --- keys in lanes -------------------------------------------------------------------------------------------------
+
+
+class KeyLanes:
+    """Scores with a row for each query and keys in the lanes, in panels as wide as a tile (attention_rows.pyx)."""
+
+    def __init__(self, e: AttentionEmitter, tile: Tile) -> None:
+        self.e, self.tile, self.ids = e, tile, f"<{e.lanes} x i32>"
+
+    def each_row(self, body: Callable[[str, str], None]) -> None:
+        """``body(row, offset of its first panel)``."""
+        self.e.each("%rows", lambda i: body(i, self.e.emit(f"mul i64 {i}, {self.tile.width * self.e.bytes}")))
+
+    def walk(self, row: str, at: str, carried: list[str], step: Callable[[str, int, str, str], str]) -> list[str]:
+        """``step(offset, vector, seen, carried)`` of each vector of a row's scores, in order; ``seen`` is a mask."""
+        e = self.e
+        last = e.emit(f"load i32, ptr {e.element('%last', row, 4)}, align 4")
+
+        def panel(i: str, now: list[str]) -> list[str]:
+            first = e.emit(f"mul i32 {e.emit(f'trunc i64 {i} to i32')}, {self.tile.width}")
+            one = e.emit(f"insertelement {self.ids} poison, i32 {e.emit(f'sub i32 {last}, {first}')}, i64 0")
+            ends = e.emit(f"shufflevector {self.ids} {one}, {self.ids} poison, {self.ids} zeroinitializer")
+            to, made = e.emit(f"add i64 {at}, {e.emit(f'mul i64 {i}, %panel')}"), []
+            for k, (v, x) in enumerate(zip(vectors(e, self.tile), now)):
+                places = ", ".join(f"i32 {k * e.lanes + j}" for j in range(e.lanes))
+                seen = e.emit(f"icmp sle {self.ids} <{places}>, {ends}")
+                made.append(step(to, v, seen, x))
+            return made
+
+        return e.loop("0", "%panels", 1, [(e.vector, x) for x in carried], panel)
+
+    def where(self, seen: str, x: str, other: str) -> str:
+        e = self.e
+        return e.emit(f"select <{e.lanes} x i1> {seen}, {e.vector} {x}, {e.vector} {other}")
+
+
+def softmax_rows(e: AttentionEmitter, name: str, tile: Tile) -> str:
+    """``name(scores, panel, panels, rows, last, most, total)``: rows of scores become weights whose sum is 1, or 0
+    where nothing is seen; keys beyond ``last`` (i32) of a row are not. Its maximum and sum are written, too."""
+    lanes = KeyLanes(e, tile)
+    never, none = e.constant(NEVER), "zeroinitializer"
+
+    def row(i: str, at: str) -> None:
+        def top(to: str, v: int, seen: str, most: str) -> str:
+            return e.larger(lanes.where(seen, e.load(e.offset_by("%scores", to), v), never), most)
+
+        tops = lanes.walk(i, at, [never] * tile.vecs, top)
+        most = tops[0]
+        for x in tops[1:]:
+            most = e.larger(x, most)
+        most = e.splat(e.across("max", most))
+        shift = e.finite(most)
+
+        def weight(to: str, v: int, seen: str, total: str) -> str:
+            p = e.offset_by("%scores", to)
+            w = e.exp2(e.op("fsub", lanes.where(seen, e.load(p, v), never), shift))
+            e.store(w, p, v)
+            return e.op("fadd", total, w)
+
+        totals = lanes.walk(i, at, [none] * tile.vecs, weight)
+        total = totals[0]
+        for x in totals[1:]:
+            total = e.op("fadd", total, x)
+        sum = e.across("fadd", total)
+        total = e.splat(sum)
+        empty = e.emit(f"fcmp oeq {e.vector} {total}, zeroinitializer")
+        factor = e.op("fdiv", e.constant(1.0), lanes.where(empty, e.constant(1.0), total))
+
+        def divide(panel: str, _: list[str]) -> list[str]:
+            p = e.offset_by("%scores", e.emit(f"add i64 {at}, {e.emit(f'mul i64 {panel}, %panel')}"))
+            for v in vectors(e, tile):
+                e.store(e.op("fmul", e.load(p, v), factor), p, v)
+            return []
+
+        e.loop("0", "%panels", 1, [], divide)
+        one = e.emit(f"extractelement {e.vector} {most}, i64 0")
+        for x, to in ((one, "%most"), (sum, "%total")):
+            e.emit_void(f"store {e.scalar} {x}, ptr {e.element(to, i, e.bytes)}, align {e.bytes}")
+
+    lanes.each_row(row)
+    args = "ptr %scores, i64 %panel, i64 %panels, i64 %rows, ptr %last"
+    return e.function(name, f"{args}, ptr %most, ptr %total")
+
+
+def softmax_gradient_rows(e: AttentionEmitter, name: str, tile: Tile, capped: bool) -> str:
+    """``name(scores, grads, panel, panels, rows, last, lse, delta, cap)``: scores become weights, gradients of weights
+    those of scores, as in :func:`softmax_gradient`; both are 0 of keys beyond ``last``."""
+    lanes = KeyLanes(e, tile)
+    slopes = Slopes(e, capped)
+    none = "zeroinitializer"
+
+    def row(i: str, at: str) -> None:
+        shift = e.finite(e.broadcast(e.element("%lse", i, e.bytes)))
+        delta = e.broadcast(e.element("%delta", i, e.bytes))
+
+        def step(to: str, v: int, seen: str, _: str) -> str:
+            p, d = e.offset_by("%scores", to), e.offset_by("%grads", to)
+            s = e.load(p, v)
+            w = lanes.where(seen, e.exp2(e.op("fsub", s, shift)), none)
+            e.store(w, p, v)
+            slope = slopes.times(e.op("fmul", w, e.op("fsub", e.load(d, v), delta)), s)
+            e.store(lanes.where(seen, slope, none), d, v)
+            return none
+
+        lanes.walk(i, at, [none] * tile.vecs, step)
+
+    lanes.each_row(row)
+    args = "ptr %scores, ptr %grads, i64 %panel, i64 %panels, i64 %rows, ptr %last"
+    return e.function(name, f"{args}, ptr %lse, ptr %delta, ptr %cap")
+
+
 # --- one query -----------------------------------------------------------------------------------------------------
 
 
@@ -773,6 +884,7 @@ def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     library.texts[name] = gemm_kernel.gemm(library.module, type, tile, tile.rows, tile.vecs, name, top=True)
     library.enter("online_softmax", online_softmax, tile)
     library.enter("online_softmax_row", online_softmax_row)
+    library.enter("softmax_rows", softmax_rows, tile)
     return library.load()
 
 
@@ -792,6 +904,7 @@ def gradient(target: Target, type: ScalarType, capped: bool) -> tuple[dict[str, 
         name = f"gemm_accumulate_{rows}_{vecs}"
         library.texts[name] = gemm_kernel.gemm_accumulate(library.module, type, library.tile, rows, vecs, a_row, name)
     library.enter("softmax_gradient", softmax_gradient, library.tile, capped)
+    library.enter("softmax_gradient_rows", softmax_gradient_rows, library.tile, capped)
     return library.load()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import attention_kernels, gemm_kernel, work
+from umiak.backends.cpu import attention_kernels, attention_rows, gemm_kernel, work
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
 from umiak.backends.cpu.registry import serves
@@ -41,6 +41,7 @@ def kernel(call: Any) -> Kernel | None:
         functions,
         keep,
         gradient=LAUNCH if gradient else 0,
+        by_rows=attention_rows.GRADIENT if gradient else attention_rows.FORWARD,
         inputs=len(op.inputs),
         mask_at=at,
         wide=stored is F64,
