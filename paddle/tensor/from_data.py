@@ -213,8 +213,16 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
         raise op_error(TypeError, "to_tensor", "a number, a list, a tuple, an array or a Tensor", type(data).__name__)
     if wanted is not None:
         out = _cast_to(out, wanted)
+    if stop_gradient:
+        out = _made_here(out)
     out.stop_gradient = stop_gradient
     return out
+
+
+def _made_here(x: Tensor) -> Tensor:
+    """A constant; in a branch or loop body a copy of it, which is made anew whenever the run comes there."""
+    tracer = capture_of()
+    return apply1(_COPY, x) if tracer is not None and tracer.frames and x.storage is not None else x
 
 
 def _has_size(x: Any) -> bool:
@@ -452,7 +460,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
             check_integers(a if a.dtype.kind == "u" else np.asarray(_large(a, "assign")), dt.int64, "assign")
         if a.dtype.kind in "OSU":
             raise op_error(TypeError, "assign", "numbers", f"an array of {a.dtype}")
-        value = _from_numpy(a if isinstance(x, np.ndarray) or a.ndim else a.reshape(1))
+        value = _made_here(_from_numpy(a if isinstance(x, np.ndarray) or a.ndim else a.reshape(1)))
     else:
         raise op_error(TypeError, "assign", "a Tensor, an array, a number or a list of numbers", type(x).__name__)
     if output is None:

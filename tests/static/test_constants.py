@@ -126,3 +126,22 @@ def test_a_parameter_may_be_frozen_while_a_program_is_written(programs):
     w.stop_gradient = True
     z = w * 2
     assert (y.stop_gradient, z.stop_gradient) == (False, True)
+
+
+def test_a_constant_of_a_loop_body_begins_anew_in_each_iteration(programs):
+    x = data("x", [1])
+
+    def body(i, total):
+        n, c, d = paddle.to_tensor([1]), paddle.to_tensor([1.0]), paddle.assign(np.ones(1, "float32"))
+        c.add_(x)
+        d[0] = d[0] * 3
+
+        def inner(j):
+            paddle.assign(c * 2, c)
+            return [j + 1]
+
+        while_loop(lambda j: j < 2, inner, [paddle.full([1], 0, "int64")])
+        return [i + 1, total + c + d + paddle.ones(n) * float(n)]
+
+    _, total = while_loop(lambda i, _: i < 3, body, [paddle.full([1], 0, "int64"), paddle.zeros([1])])
+    assert _runs([total]) == [[3 * (8.0 + 3.0 + 1.0)]] * 3

@@ -256,7 +256,12 @@ class SymTensor(Tensor):
             raise DataUnknown(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
         return shape[0]
 
-    __bool__ = __float__ = __complex__ = __array__ = _refuse
+    __bool__ = __complex__ = __array__ = _refuse
+
+    def __float__(self) -> float:
+        known = None if self._tracer is None else self._tracer.elements(self)
+        number = None if known is None or known.size != 1 else known.item()
+        return self._refuse() if number is None or type(number) is Sym else float(number)
 
     def numpy(self, blocking: bool = True) -> Any:
         """Refuse; a function that is rewritten does not come here."""
