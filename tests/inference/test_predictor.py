@@ -160,7 +160,7 @@ def test_values_inside_lie_in_one_arena(saved, config):
     same(outputs(predictor, arrays), net.expected(arrays), rtol=1e-4, atol=1e-4)
     assert predictor._run.executor.shrink() > 4 << 20
     assert binding.frozen() == []
-    same(outputs(predictor, arrays), net.expected(arrays), rtol=1e-4)
+    same(outputs(predictor, arrays), net.expected(arrays), rtol=1e-4, atol=1e-4)
 
 
 # --- clones and threads ----------------------------------------------------------------------------------------------
