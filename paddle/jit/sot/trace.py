@@ -388,7 +388,8 @@ class Trace:
         self._type(source, kind)
         self.guards.keys(Member(source, "__dict__"), tuple(x.__dict__))
         self._know(x, source)
-        made = self._standing_for[id(x)] = object.__new__(kind)
+        made: Any = object.__new__(kind)
+        self._standing_for[id(x)] = made
         self._know(made, source)
         for name, value in x.__dict__.items():
             place = Attribute(source, name)
