@@ -1,7 +1,8 @@
 /* Convolutions of one channel each, of float32 or bfloat16, in float32: images have channels last, a vector is of channels.
  *
- * Kernels are spread into vectors first. A unit of work is some vectors of channels over some rows of a block of columns, as
- * wide as what is made at once. It goes row by row, and from vector to vector within a row: what rows share is in the L1 cache.
+ * Kernels are spread into vectors first. A unit of work is some vectors of channels over some rows of a block of columns: as
+ * many as are made at once, or several times that where a unit has all channels of few, since memory is read in longer runs so.
+ * It goes row by row, and from vector to vector within a row: what rows share is in the L1 cache.
  */
 #pragma once
 #include <stdint.h>
@@ -17,7 +18,7 @@ typedef struct {
     int relu, hard_swish;         /* one of them, after the bias; then results are scaled and shifted */
     float scale, shift;
     int64_t inner, outer;         /* places across from the one to the other see no pads beside the image */
-    int64_t rows, bands, blocks, vectors; /* rows of y of a unit; units along rows and along columns; vectors of channels, */
+    int64_t rows, bands, wide, blocks, vectors; /* rows and columns of y of a unit; units along both; vectors of channels, */
     int64_t together, groups;     /* those of a unit, and units along channels */
     float *taps;                  /* of all vectors */
     int64_t units, parts;
@@ -35,17 +36,18 @@ enum {
     DEPTHWISE_LINE = 64,
 };
 
-/* What follows from the sizes: places that see no pads, blocks of `side` places, vectors of `lanes` channels and groups of them. */
+/* What follows from the sizes: places that see no pads, vectors of `lanes` channels and groups of them, blocks of columns. */
 static inline void depthwise_divide(Depthwise *q, int lanes, int side) {
     q->inner = (q->left + q->sw - 1) / q->sw;
     q->outer = q->width + q->left < q->kw ? 0 : (q->width + q->left - q->kw) / q->sw + 1;
     if (q->outer > q->across) q->outer = q->across;
     if (q->inner > q->outer) q->inner = q->outer;
-    q->blocks = (q->across + side - 1) / side;
     q->vectors = (q->c + lanes - 1) / lanes;
     q->together = DEPTHWISE_TOGETHER / (((side - 1) * q->sw + q->kw) * q->kh * DEPTHWISE_LINE);
     if (q->together < 1) q->together = 1;
     q->groups = (q->vectors + q->together - 1) / q->together;
+    q->wide = q->together / q->vectors > 1 ? q->together / q->vectors * side : side;
+    q->blocks = (q->across + q->wide - 1) / q->wide;
 }
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))

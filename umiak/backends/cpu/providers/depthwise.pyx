@@ -16,7 +16,7 @@ cdef extern from "depthwise.h" nogil:
         int64_t n, c, h, width, down, across, kh, kw, sh, sw, top, left, w_c, w_h, w_w
         int relu, hard_swish
         float scale, shift
-        int64_t rows, bands, blocks, vectors, groups, units, parts
+        int64_t rows, bands, wide, blocks, vectors, groups, units, parts
         float* taps
     ctypedef struct DepthwiseKernels:
         int lanes, side

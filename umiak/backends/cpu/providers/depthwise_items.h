@@ -62,20 +62,23 @@ DW_TARGET static void DW(spread)(const Depthwise *q) {
 /* Rows from `first` to `last` of image n: a block of columns of a group of vectors of channels. */
 DW_INLINE void DW(block)(const Depthwise *q, int64_t n, int64_t first, int64_t last, int64_t block, int64_t group, const int kw,
                          const int sw) {
-    const int64_t begin = block * SIDE, end = begin + SIDE < q->across ? begin + SIDE : q->across;
+    const int64_t begin = block * q->wide, finish = begin + q->wide < q->across ? begin + q->wide : q->across;
     const int64_t from = group * q->together, to = from + q->together < q->vectors ? from + q->together : q->vectors;
-    const int inside = q->inner <= begin && end <= q->outer;
     for (int64_t row = first; row < last; row++)
-        for (int64_t vector = from; vector < to; vector++) {
-            const int64_t c = DW(channel)(q, vector);
-            const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
-            const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
-            const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
-            int64_t at[3] = {row, begin, n * q->down * q->across * q->c + c};
-            if (inside)
-                DW(run)(q, image, w, at, end, shift, kw, sw, 0);
-            else
-                DW(run)(q, image, w, at, end, shift, kw, sw, 1);
+        for (int64_t column = begin; column < finish; column += SIDE) {
+            const int64_t end = column + SIDE < finish ? column + SIDE : finish;
+            const int inside = q->inner <= column && end <= q->outer;
+            for (int64_t vector = from; vector < to; vector++) {
+                const int64_t c = DW(channel)(q, vector);
+                const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
+                const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
+                const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
+                int64_t at[3] = {row, column, n * q->down * q->across * q->c + c};
+                if (inside)
+                    DW(run)(q, image, w, at, end, shift, kw, sw, 0);
+                else
+                    DW(run)(q, image, w, at, end, shift, kw, sw, 1);
+            }
         }
 }
 

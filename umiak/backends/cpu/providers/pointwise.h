@@ -25,6 +25,7 @@ typedef struct { /* for one set of instructions */
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
+#include "first_lanes.h"
 
 #define PW(name) pointwise_avx512_##name
 #define PW_TARGET __attribute__((target("avx512f")))
@@ -49,19 +50,18 @@ typedef struct { /* for one set of instructions */
 #define WIDEST 4
 #include "pointwise_items.h"
 
-static const int32_t pointwise_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 #define PW(name) pointwise_avx2_##name
 #define PW_TARGET __attribute__((target("avx2,fma")))
 #define PW_INLINE static inline __attribute__((target("avx2,fma"), always_inline))
 #define VEC __m256
 #define LANES 8
 #define MASK __m256i
-#define SOME(n) _mm256_loadu_si256((const __m256i *)(pointwise_lanes + 8 - (n)))
+#define SOME first_lanes
 #define SET _mm256_set1_ps
 #define LOAD _mm256_loadu_ps
 #define LOAD_SOME(p, some) _mm256_maskload_ps(p, some)
 #define STORE _mm256_storeu_ps
-#define STORE_SOME(p, some, v) _mm256_maskstore_ps(p, some, v)
+#define STORE_SOME first_lanes_store
 #define FMA _mm256_fmadd_ps
 #define ADD _mm256_add_ps
 #define MAX _mm256_max_ps

@@ -12,6 +12,7 @@
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
+#include "first_lanes.h"
 
 #define SMALL_INLINE static inline __attribute__((always_inline))
 
@@ -120,15 +121,12 @@ SMALL_STRIP(small_avx512, "avx512f", __mmask16, 2, 8, SMALL_SEVEN)
 SMALL_STRIP(small_avx512, "avx512f", __mmask16, 3, 8, SMALL_SEVEN)
 SMALL_DRIVER(small_avx512, "avx512f", 16, __mmask16, MASK512)
 
-static const int32_t small_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
-#define STOREM256(p, m, v) _mm256_maskstore_ps(p, m, v)
-#define MASK256(n) _mm256_loadu_si256((const __m256i *)(small_lanes + 8 - (n)))
 SMALL_TILE(small_avx2, "avx2,fma", __m256, 8, __m256i, _mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps,
-           _mm256_maskload_ps, _mm256_storeu_ps, STOREM256, _mm256_fmadd_ps, _mm256_add_ps)
+           _mm256_maskload_ps, _mm256_storeu_ps, first_lanes_store, _mm256_fmadd_ps, _mm256_add_ps)
 SMALL_STRIP(small_avx2, "avx2,fma", __m256i, 1, 4, SMALL_THREE)
 SMALL_STRIP(small_avx2, "avx2,fma", __m256i, 2, 4, SMALL_THREE)
 SMALL_STRIP(small_avx2, "avx2,fma", __m256i, 3, 4, SMALL_THREE)
-SMALL_DRIVER(small_avx2, "avx2,fma", 8, __m256i, MASK256)
+SMALL_DRIVER(small_avx2, "avx2,fma", 8, __m256i, first_lanes)
 
 /* Rows that are contiguous times a vector, four rows at once. */
 __attribute__((target("avx512f"))) static void small_dots_avx512(int64_t m, int64_t k, const float *a, int64_t lda,

@@ -214,6 +214,10 @@ WINO_INLINE void WINO(gather_from)(const int tile, const int output, const int n
             }
         for (int64_t c = 0; c < x->room; c += LANES) {
             float *to = v + c / PANEL * panel + c % PANEL;
+            /* What the next tile sees that this one does not: its lines are too far apart for the processor to foresee them. */
+            if (!output && c * bytes % 64 == 0)
+                UNROLL for (int i = 0; i < s; i++) UNROLL for (int j = s - tile; j < s; j++)
+                    __builtin_prefetch(base + (i * x->w + tile + j) * row + c * bytes);
             VEC made[6][6];
             UNROLL for (int j = 0; j < s; j++) {
                 VEC d[6], r[6];
