@@ -1,4 +1,5 @@
-"""The tests of devices and their faults, with the plug-in under AddressSanitizer."""
+"""The tests of what is in C or lent to C, under AddressSanitizer: plug-ins compiled for it; records of DLPack and
+extensions by what they ask of the allocator, which tells memory that is freed twice or was never given."""
 
 import os
 import subprocess
@@ -9,7 +10,11 @@ import plugin
 import pytest
 
 HERE = Path(__file__).parent
-TESTS = ("test_device.py", "test_loading.py", "test_profiler.py")
+TESTS = {
+    "devices": ("test_device.py", "test_loading.py", "test_profiler.py", "test_collectives.py"),
+    "records": ("../../exchange/test_managed_tensors.py", "../../exchange/test_table.py"),
+    "extensions": ("../../extensions/test_bad_extensions.py",),
+}
 
 
 def library():
@@ -37,9 +42,12 @@ def run(*arguments):
 @pytest.mark.slow
 @plugin.needs_compiler
 @pytest.mark.skipif(plugin.CC is None or library() is None, reason="needs AddressSanitizer")
-def test_nothing_is_freed_twice_or_used_after_it_was():
-    tests = [str(HERE / name) for name in TESTS]
-    done = run("-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider", "-n", "0", *tests)
+@pytest.mark.parametrize("part", TESTS)
+def test_nothing_is_freed_twice_or_used_after_it_was(part):
+    tests = [str((HERE / name).resolve()) for name in TESTS[part]]
+    # Ranks that are processes, and packages that are built, are processes of others.
+    chosen = ["-m", "not slow", "-k", "not two_processes"]
+    done = run("-m", "pytest", "-q", "--capture=sys", "-p", "no:cacheprovider", "-n", "0", *chosen, *tests)
     assert done.returncode == 0 and " passed" in done.stdout, (done.stdout + done.stderr)[-6000:]
 
 
@@ -59,3 +67,21 @@ with plugin.loaded(Path({str(tmp_path)!r}), "seen") as loop:
 """
     done = run("-c", program)
     assert done.returncode != 0 and "heap-buffer-overflow" in done.stderr, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(plugin.CC is None or library() is None, reason="needs AddressSanitizer")
+def test_the_sanitizer_sees_memory_that_others_free_twice():
+    """Code that is not compiled for it, as the records' is not."""
+    program = """
+import ctypes, paddle
+c = ctypes.CDLL(None)
+c.malloc.restype, c.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+block = c.malloc(100)
+c.free(block)
+print("once", flush=True)
+c.free(block)
+"""
+    done = run("-c", program)
+    assert done.stdout == "once\n" and done.returncode != 0, done.stderr[-2000:]
+    assert "attempting double-free" in done.stderr, done.stderr[-2000:]
