@@ -58,12 +58,10 @@ static inline int64_t packed_room(const PackedMatmul *q) {
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
 #include <immintrin.h>
+#include "first_lanes.h"
 
 #define PACKED_TARGET __attribute__((target("avx2,fma")))
 #define PACKED_INLINE static inline __attribute__((target("avx2,fma"), always_inline))
-
-static const int32_t packed_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
-PACKED_INLINE __m256i packed_some(int64_t n) { return _mm256_loadu_si256((const __m256i *)(packed_lanes + 8 - n)); }
 
 static int packed_level(void) { return processor_vectors(); }
 
@@ -174,13 +172,13 @@ PACKED_INLINE __m256 packed_after(const PackedStrip *q, __m256 v) {
 }
 
 /* `count` rows by `wide` vectors; of the last one `left` lanes are results. count, wide, whole and a_term are constants once it
- * is inlined. Masked stores take some processors long, so that lanes are stored one by one. */
+ * is inlined. */
 PACKED_INLINE void packed_tile(const PackedStrip *q, const int count, const int wide, const int whole, const float *a,
                                const int64_t a_row, const int64_t a_term, float *c, const float *residual) {
     __m256 sum[PACKED_ROWS][2];
     const float *b = q->b;
     const int64_t k = q->k, c_row = q->c_row, left = whole ? 8 : q->n - 8 * (wide - 1);
-    const __m256i some = packed_some(left);
+    const __m256i some = first_lanes((int)left);
     _Pragma("GCC unroll 6") for (int i = 0; i < count; i++) {
         _mm_prefetch((const char *)(c + i * c_row), _MM_HINT_T0);
         _Pragma("GCC unroll 2") for (int v = 0; v < wide; v++) sum[i][v] = _mm256_setzero_ps();
@@ -213,11 +211,9 @@ PACKED_INLINE void packed_tile(const PackedStrip *q, const int count, const int 
                 _Pragma("GCC unroll 6") for (int i = 0; i < count; i++) sum[i][v] = packed_after(q, sum[i][v]);
         }
         _Pragma("GCC unroll 6") for (int i = 0; i < count; i++) {
-            if (part) {
-                float lanes[8];
-                _mm256_storeu_ps(lanes, sum[i][v]);
-                for (int64_t j = 0; j < left; j++) to[i * c_row + j] = lanes[j];
-            } else
+            if (part)
+                first_lanes_store(to + i * c_row, some, sum[i][v]);
+            else
                 _mm256_storeu_ps(to + i * c_row, sum[i][v]);
         }
     }
