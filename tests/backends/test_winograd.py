@@ -160,7 +160,7 @@ def positive(rng):
         (4, 64, 64, (16, 16)),
         (16, 256, 256, (4, 4)),
         (16, 160, 130, (8, 8)),
-        (20, 64, 48, (7, 7)),
+        (20, 64, 64, (7, 7)),
     ],
 )
 def test_errors_are_at_most_four_times_those_of_a_direct_convolution(shape, draw, rng):

@@ -23,6 +23,7 @@ from umiak.compiler.codes cimport MAX_EPILOGUE
 
 cdef extern from "processor.h" nogil:
     bint processor_multiplies_bf16()
+    int processor_vectors()
 
 cdef extern from "epilogue.h" nogil:
     enum:
@@ -48,7 +49,8 @@ cdef enum:
     ROWS_READ_ONCE = 4         # up to which a library is slower by a matrix that lies in memory,
     ROWS_BY_TRANSPOSED = 8     # by a transposed one of float32,
     ROWS_WIDENED = 32          # and by one that is widened as a whole: of float16, of bfloat16 without its instructions
-    SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive has started
+    SMALL_BIAS = 1 << 16       # a matmul of so few steps and its bias are done before a primitive for AVX-512 has started,
+    SMALLER_VECTORS = 1 << 18  # of so many before one for AVX2 has
     LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
 
 cdef struct Launcher:
@@ -508,9 +510,12 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
     return bad
 
 
+cdef int64_t BIAS_APART = SMALLER_VECTORS if processor_vectors() == 1 else SMALL_BIAS
+
+
 cdef inline bint apart(int64_t m, int64_t n, int64_t k) noexcept nogil:
     """Return whether a bias is added without a primitive."""
-    return m * n * k <= SMALL_BIAS or k >= LONG_BIAS * threads()
+    return m * n * k <= BIAS_APART or k >= LONG_BIAS * threads()
 
 
 cdef inline bint fast_path(Launcher* self, void** ptrs, const int64_t* dims) noexcept nogil:
@@ -528,7 +533,8 @@ cdef inline bint fast_path(Launcher* self, void** ptrs, const int64_t* dims) noe
 cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     if not self.libs & USE_ONEDNN or self.table == NULL:
         return False
-    if self.bias and apart(q.m, q.n, q.k):
+    cdef bint packs = self.dtype == T_F32 and worth_packing(q.m, q.n, q.k, q.bk, q.bn)
+    if self.bias and (apart(q.m, q.n, q.k) or packs and not q.batches):
         return False
     if self.dtype == T_BF16 and not self.steps and not NATIVE_BF16:
         return False               # as float32
@@ -539,7 +545,7 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
         return False
     if q.batches and threads() > 1:
         return q.m * q.n * q.k > 4096 or q.size[q.batches - 1] > 16
-    if worth_packing(q.m, q.n, q.k, q.bk, q.bn):
+    if packs:
         return False
     # Columns of y that are contiguous: sgemm packs them slowly unless there are many rows to share that.
     return q.bn != 1 and q.bk == 1 and q.n > 1 and q.m > 16 and q.m < 768 and q.m * q.n * q.k > 1 << 18
