@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Protocol, runtime_checkable
 
@@ -9,6 +10,8 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle.jit.sot.leaves import _OF_PROCESS
+from paddle.jit.sot.simulator import _STATE_OF_NUMPY
 
 x = paddle.to_tensor([1.0, -2.0])
 FLAG = "FLAGS_check_nan_inf"
@@ -170,3 +173,11 @@ def test_one_graph_refuses_state_of_numpy():
 
     with pytest.raises(RuntimeError, match=r"as one graph: a call of save"):
         paddle.jit.to_static(f, full_graph=True)(x, "/nowhere/x")
+
+
+def test_what_breaks_graphs_by_its_name_has_that_name():
+    for name in sorted(_OF_PROCESS):
+        module, last = name.rsplit(".", 1)
+        f = getattr(importlib.import_module(module), last)
+        assert (f.__module__, f.__name__) == (module, last)
+    assert all(callable(getattr(np, name)) for name in _STATE_OF_NUMPY)
