@@ -50,6 +50,8 @@ def step(optimizer: Optimizer, tracer: ProgramTracer, groups: list, own_rate: bo
         if optimizer._rate_name is None and not optimizer._is_hooked:  # whose rate is a variable
             optimizer._rate_name = unique_name.generate("learning_rate")
     startup = default_startup_program()._tracer
+    for p in optimizer._parameter_list:
+        tracer.makes_state(p)
     before = set(optimizer._states)
     loaded = bool(optimizer._saved)
     with tracer.training():

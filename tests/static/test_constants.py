@@ -10,6 +10,7 @@ from paddle import static
 from paddle.nn.initializer import Constant
 from paddle.static import Executor, data
 from paddle.static.nn import cond, while_loop
+from umiak.ir.tracer import DataUnknown
 
 CONSTANTS = {
     "to_tensor": lambda: paddle.to_tensor([1.0]),
@@ -95,8 +96,15 @@ def _buffer():
     return layer.x
 
 
+def _assigned_buffer():
+    layer = paddle.nn.Layer()
+    layer.register_buffer("x", paddle.to_tensor([5.0]))
+    layer.x = paddle.to_tensor([1.0])
+    return layer.x
+
+
 KEPT = {
-    "parameter": _frozen, "buffer": _buffer,
+    "parameter": _frozen, "buffer": _buffer, "an assigned buffer": _assigned_buffer,
     "variable": lambda: static.create_global_var([1], 1.0, "float32", persistable=True),
 }  # fmt: skip
 
@@ -145,3 +153,37 @@ def test_a_constant_of_a_loop_body_begins_anew_in_each_iteration(programs):
 
     _, total = while_loop(lambda i, _: i < 3, body, [paddle.full([1], 0, "int64"), paddle.zeros([1])])
     assert _runs([total]) == [[3 * (8.0 + 3.0 + 1.0)]] * 3
+
+
+@pytest.mark.parametrize("kind", ["SGD", "Adam"])
+def test_a_constant_that_an_optimizer_updates_is_trained(kind, programs):
+    c = paddle.to_tensor([1.0], stop_gradient=False)
+    loss = c * c
+    getattr(paddle.optimizer, kind)(0.125, parameters=[c]).minimize(loss)
+    Executor().run(static.default_startup_program())
+    first, second, third = (v for (v,) in _runs([loss]))
+    assert first == 1.0 > second > third
+
+
+def test_constants_of_branches_and_loop_bodies_are_read(programs):
+    x = data("x", [1])
+
+    def read(y):
+        c, flag = paddle.to_tensor([1.0, 2.0]), paddle.to_tensor(True)
+        return y * float(c.numpy()[1]) + (c.numpy().dtype == np.float32) + (1 if flag else 0) + c.tolist()[0]
+
+    branch = cond(x.sum() > 0, lambda: read(x), lambda: x)
+    _, loop = while_loop(lambda i, y: i < 2, lambda i, y: [i + 1, read(y)], [paddle.full([1], 0, "int64"), x])
+    assert _runs([branch, loop]) == [[5.0, 13.0]] * 3
+
+
+def test_a_constant_that_a_branch_has_written_to_is_not_read(programs):
+    x = data("x", [1])
+
+    def read():
+        c = paddle.to_tensor([1.0])
+        c.add_(x)
+        return x * float(c.numpy()[0])
+
+    with pytest.raises(DataUnknown, match="known only while the program runs"):
+        cond(x.sum() > 0, read, lambda: x)

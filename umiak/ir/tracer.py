@@ -256,16 +256,27 @@ class SymTensor(Tensor):
             raise DataUnknown(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
         return shape[0]
 
-    __bool__ = __complex__ = __array__ = _refuse
+    __complex__ = __array__ = _refuse
 
-    def __float__(self) -> float:
+    def __bool__(self) -> bool:
+        # A captured function takes a branch on a tensor as an operation, whatever is known of it.
+        return bool(self._number()) if self._tracer is not None and self._tracer.static else self._refuse()
+
+    def _number(self) -> Any:
+        """The element as a number that is the same in every run."""
         known = None if self._tracer is None else self._tracer.elements(self)
         number = None if known is None or known.size != 1 else known.item()
-        return self._refuse() if number is None or type(number) is Sym else float(number)
+        return self._refuse() if number is None or type(number) is Sym else number
+
+    def __float__(self) -> float:
+        return float(self._number())
 
     def numpy(self, blocking: bool = True) -> Any:
-        """Refuse; a function that is rewritten does not come here."""
-        return self._refuse()
+        """The elements of a constant of a program; a function that is rewritten does not come here."""
+        known = self._tracer.elements(self) if self._tracer is not None and self._tracer.static else None
+        if known is None or any(type(n) is Sym for n in known.flat):
+            return self._refuse()
+        return known.astype(self.dtype.numpy)
 
     def _elements(self) -> Any:
         """The elements as an array of numbers and symbolic ones, where the tracer knows them; else it is refused."""
@@ -398,8 +409,8 @@ class Tracer:
     def makes_of_data(self, x: Tensor) -> None:
         """Note that a tensor has been made of data of Python: of numbers, or of an array."""
 
-    def makes_buffer(self, x: Tensor) -> None:
-        """Note that a tensor is kept by a layer, which sees what is written to it."""
+    def makes_state(self, x: Tensor) -> None:
+        """Note that a layer keeps a tensor as its buffer, or that an optimizer updates it: what is written stays."""
 
     def from_data(self, number: Sym) -> bool:
         """Do data decide a symbolic number, rather than sizes of inputs?"""

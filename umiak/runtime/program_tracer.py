@@ -113,7 +113,7 @@ class ProgramTracer(Capture):
     def makes_of_data(self, x: Tensor) -> None:
         setattr(x, _CONSTANT, True)
 
-    def makes_buffer(self, x: Tensor) -> None:
+    def makes_state(self, x: Tensor) -> None:
         if hasattr(x, _CONSTANT):
             delattr(x, _CONSTANT)
 

@@ -208,6 +208,8 @@ class Layer:
         elif isinstance(value, Tensor):
             if name not in self._buffers:
                 self._non_persistable_buffer_names_set.add(name)
+            elif name not in self._non_persistable_buffer_names_set:
+                _keep_state(value)
             self._buffers[name] = value
         elif name in self._buffers:
             self._only_none(value, "buffer", name, "Tensor")
@@ -346,8 +348,7 @@ class Layer:
         self._check_name(name, self._buffers, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"[register_buffer] requires a Tensor or None, got {type(tensor).__name__}")
-        if tensor is not None and (tracer := capture_of()) is not None:
-            tracer.makes_buffer(tensor)
+        _keep_state(tensor)
         self._buffers[name] = tensor
         (self._non_persistable_buffer_names_set.discard if persistable else self._non_persistable_buffer_names_set.add)(
             name
@@ -516,6 +517,12 @@ class Layer:
         if "\n" in extra:
             extra = "\n  " + extra.replace("\n", "\n  ") + "\n"
         return "\n  ".join([f"{head}({extra}", *below]) + ("\n)" if below else ")")
+
+
+def _keep_state(x: Tensor | None) -> None:
+    """Have a program that is recorded keep between runs what it writes to a buffer."""
+    if x is not None and (tracer := capture_of()) is not None:
+        tracer.makes_state(x)
 
 
 Module = also(Layer, "Module", "paddle.nn")
