@@ -114,7 +114,7 @@ def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
             if hasattr(kind, name):
                 what = f"{kind.__name__}.{name}, of a value that a tensor gave or that was computed with one"
                 sim.break_graph(f"{what}, which is a tensor in a graph")
-        source = sim.trace.sources.get(id(x))
+        source = sim.trace.place_of(x)
         if source is not None and id(x) not in sim.trace.details:
             sim.trace.guards.absent(source, name)
         raise
@@ -127,7 +127,7 @@ def _tensor_attribute(sim: Simulator, x: Tensor, name: str) -> Any:
         return sim.trace.attribute(x, name, value)
     if given is not None and name == "persistable":
         value = given.tensor.persistable
-    source = sim.trace.sources.get(id(x))
+    source = sim.trace.place_of(x)
     if type(value) in (bool, str, type(None)) and name in _OF_TENSORS and source is not None:
         sim.trace.guards.equal(Member(source, name), value)
     return value

@@ -707,10 +707,14 @@ class Trace:
         """Return what stands for ``value``, the entry of ``x.__dict__``."""
         if self.is_fresh(x):
             return value
+        source = self.place_of(x)
+        return value if source is None else self.unread(value, Attribute(source, name))
+
+    def place_of(self, x: Any) -> Source | None:
+        """Return the source of an object; of a layer or a tensor that functions of the library gave, itself."""
         source = self.sources.get(id(x))
-        if source is None:
-            return self.unread(value, Attribute(fixed(x), name)) if isinstance(x, Layer) else value
-        return self.unread(value, Attribute(source, name))
+        given = isinstance(x, Layer) or (isinstance(x, Tensor) and not isinstance(x, SymTensor))
+        return fixed(x) if source is None and given and not self.is_fresh(x) else source
 
     def contents(self, cell: CellType, name: str) -> Any:
         """Return the value of a variable of a closure."""
