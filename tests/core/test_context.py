@@ -405,7 +405,8 @@ for _reason, _names in {
         "umiak.backends.cpu.providers.onednn:version_found"
     ),
     "which way convolutions go, for tests and measurements": (
-        "umiak.backends.cpu.providers.depthwise:wanted umiak.backends.cpu.providers.pointwise:wanted "
+        "umiak.backends.cpu.providers.depthwise:wanted umiak.backends.cpu.providers.packed_matmul:wanted "
+        "umiak.backends.cpu.providers.pointwise:wanted "
         "umiak.backends.cpu.providers.winograd:chosen "
         "umiak.backends.cpu.providers.winograd:most_lanes"
     ),
