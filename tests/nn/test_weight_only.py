@@ -5,6 +5,8 @@ import pytest
 
 import paddle
 from paddle.nn import quant
+from umiak.backends.cpu import low_bit_kernels
+from umiak.backends.cpu.attention_kernels import host
 
 T = paddle.to_tensor
 ALGOS = {"weight_only_int8": 127, "weight_only_int4": 7, "llm.int8": 127}
@@ -83,7 +85,8 @@ def test_linear_is_that_of_the_restored_weight(bits, group):
     assert np.allclose(captured(x).numpy(), y.numpy(), atol=1e-5)
 
 
-ROUNDING = {"float32": 2.0**-22, "bfloat16": 2.0**-8, "float16": 2.0**-10}
+KERNELS = low_bit_kernels.supported(host())  # else plain operations, whose sums are those of a library
+ROUNDING = {"float32": 2.0**-22 if KERNELS else 2.0**-21, "bfloat16": 2.0**-8, "float16": 2.0**-10}
 
 
 def as_double(x):
@@ -112,6 +115,7 @@ def test_linear_is_exact_but_for_rounding(bits, group, dtype):
         assert np.all(np.abs(as_double(y) - as_double(x) @ restored) <= room * ROUNDING["float32"])
 
 
+@pytest.mark.skipif(not KERNELS, reason="no dot products of bytes")
 def test_a_row_is_the_same_in_any_company_and_on_any_number_of_threads():
     q, scale = quant.weight_quantize(T(weight(1024, 1024)), "weight_only_int4", group_size=64)
     x = T(weight(7, 1024, seed=5))

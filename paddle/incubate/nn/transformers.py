@@ -182,7 +182,7 @@ def _equal(x: Any, y: Tensor) -> bool:
     """True of two tensors with the same numbers, NaN included; static programs know of none."""
     if not in_dynamic_mode() or not isinstance(x, Tensor) or x.dtype is not y.dtype:
         return False
-    if x.ndim != y.ndim or not all(map(dim.eq, x.shape, y.shape)):
+    if x.ndim != y.ndim or not all(map(dim.same, x.shape, y.shape)):
         return False
     with no_grad_guard():
         return bool(allclose(x, y, 0.0, 0.0, equal_nan=True))

@@ -31,7 +31,7 @@ LONG_SUM = 64  # terms from which on a pass for the bias takes less than a primi
 
 # Of a matmul of float32 by a matrix in strips, whose kernel has them in registers.
 STRIP_EPILOGUES = re.compile("(,bias)?(,add)?(,relu|,hard_swish)?")
-SMALL_MATRIX = 1 << 14  # elements, which are multiplied as they are
+SMALLEST_PACKED = 1 << 14  # elements, which are multiplied as they are
 MOST_FILLING = 4  # columns for each that fills up the last strip, at least
 
 # Of products that are faster by matrices that were transposed before.
@@ -167,7 +167,7 @@ def kernel_strip(op: Any, metas: Sequence[Any], params: Sequence[Any]) -> tuple[
 
         terms, columns = metas[1].shape
         if dtype.name == "float32":
-            if not packed_matmul.available() or terms * columns < SMALL_MATRIX:
+            if not packed_matmul.available() or terms * columns < SMALLEST_PACKED:
                 return None
             strip = packed_matmul.STRIP
             return (strip, 1) if -columns % strip * MOST_FILLING <= columns else None

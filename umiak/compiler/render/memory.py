@@ -451,9 +451,9 @@ class Memory(RandomBits):
             some()
             return
         bits = self.emit(f"bitcast <{w} x i1> {mask} to i{w}")
-        whole = self.emit(f"icmp eq i{w} {bits}, -1")
-        self.guarded(whole, lambda: self.store_first(t, x, w, at))
-        part = self.emit(f"xor i1 {whole}, true")
+        every = self.emit(f"icmp eq i{w} {bits}, -1")
+        self.guarded(every, lambda: self.store_first(t, x, w, at))
+        part = self.emit(f"xor i1 {every}, true")
         self.guarded(part, some if self.condition is not None else lambda: self.store_pieces(t, x, at, bits))
 
     def store_first(self, t: ScalarType, x: str, lanes: int, at: str) -> list[str]:

@@ -171,13 +171,13 @@ PACKED_INLINE __m256 packed_after(const PackedStrip *q, __m256 v) {
     return v;
 }
 
-/* `count` rows by `wide` vectors; of the last one `left` lanes are results. count, wide, whole and a_term are constants once it
+/* `count` rows by `wide` vectors; of the last one `left` lanes are results. count, wide, full and a_term are constants once it
  * is inlined. */
-PACKED_INLINE void packed_tile(const PackedStrip *q, const int count, const int wide, const int whole, const float *a,
+PACKED_INLINE void packed_tile(const PackedStrip *q, const int count, const int wide, const int full, const float *a,
                                const int64_t a_row, const int64_t a_term, float *c, const float *residual) {
     __m256 sum[PACKED_ROWS][2];
     const float *b = q->b;
-    const int64_t k = q->k, c_row = q->c_row, left = whole ? 8 : q->n - 8 * (wide - 1);
+    const int64_t k = q->k, c_row = q->c_row, left = full ? 8 : q->n - 8 * (wide - 1);
     const __m256i some = first_lanes((int)left);
     _Pragma("GCC unroll 6") for (int i = 0; i < count; i++) {
         _mm_prefetch((const char *)(c + i * c_row), _MM_HINT_T0);
@@ -192,7 +192,7 @@ PACKED_INLINE void packed_tile(const PackedStrip *q, const int count, const int 
         }
     }
     _Pragma("GCC unroll 2") for (int v = 0; v < wide; v++) {
-        const int part = !whole && v == wide - 1;
+        const int part = !full && v == wide - 1;
         float *to = c + 8 * v;
         if (q->add)
             _Pragma("GCC unroll 6") for (int i = 0; i < count; i++)
@@ -219,16 +219,16 @@ PACKED_INLINE void packed_tile(const PackedStrip *q, const int count, const int 
     }
 }
 
-#define PACKED_CASE(COUNT) case COUNT: packed_tile(q, COUNT, wide, whole, a, a_row, a_term, c, residual); break;
+#define PACKED_CASE(COUNT) case COUNT: packed_tile(q, COUNT, wide, full, a, a_row, a_term, c, residual); break;
 
 /* `packed`: a is in panels, else its rows are contiguous. */
-PACKED_INLINE void packed_strip_as(const PackedStrip *q, const int wide, const int whole, const int packed) {
+PACKED_INLINE void packed_strip_as(const PackedStrip *q, const int wide, const int full, const int packed) {
     const float *a = q->a, *residual = q->residual;
     const int64_t a_row = packed ? 1 : q->a_row, a_term = packed ? PACKED_ROWS : 1;
     float *c = q->c;
     int64_t row = 0;
     for (; row + PACKED_ROWS <= q->m; row += PACKED_ROWS) {
-        packed_tile(q, PACKED_ROWS, wide, whole, a, a_row, a_term, c, residual);
+        packed_tile(q, PACKED_ROWS, wide, full, a, a_row, a_term, c, residual);
         a += q->a_panel;
         c += PACKED_ROWS * q->c_row;
         if (residual) residual += PACKED_ROWS * q->c_row;

@@ -22,9 +22,9 @@ cdef enum:
     FEWEST_TERMS = 16          # and terms
     ALIASED = 256              # rows of so many floats, or a multiple, meet in a few sets of the L1 cache;
     BADLY_ALIASED = 512        # these even where there are few rows to share the copy:
-    FEW_ROWS = 64
+    SHARING_ROWS = 64
     LIBRARY_COPIES = 263       # rows and columns, half of whose harmonic mean it is: above, the library packs, too
-    PER_PART = 1 << 19         # multiplications of a part that is worth a thread
+    STEPS_PER_PART = 1 << 19         # multiplications of a part that is worth a thread
 
 cdef int level = packed_level()
 cdef bint wanted = level == 1
@@ -51,12 +51,12 @@ cdef bint worth_packing(int64_t m, int64_t n, int64_t k, int64_t bk, int64_t bn)
     if bn != 1:
         return bk == 1
     # The library has kernels that read a matrix as it lies, and are slow where its rows evict each other.
-    return bk % (BADLY_ALIASED if m < FEW_ROWS else ALIASED) == 0 and <double>m * n <= LIBRARY_COPIES * (<double>m + n)
+    return bk % (BADLY_ALIASED if m < SHARING_ROWS else ALIASED) == 0 and <double>m * n <= LIBRARY_COPIES * (<double>m + n)
 
 
 cdef int64_t parts_of(const PackedMatmul* q) noexcept nogil:
     cdef int64_t most = thread_count() if threads() > 1 else 1
-    return max(<int64_t>1, min(most, q.m * q.n * q.k // PER_PART))
+    return max(<int64_t>1, min(most, q.m * q.n * q.k // STEPS_PER_PART))
 
 
 cdef int run_unit(void* job, int64_t unit) noexcept nogil:
