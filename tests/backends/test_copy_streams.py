@@ -1,6 +1,10 @@
 """Copies beside the work of devices (``paddle.incubate.tensor.manipulation``): order, memory, what is late."""
 
 import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +68,29 @@ def test_memory_is_kept_until_a_copy_is_done(fake, load):
         again, task = M.async_reload(kept, load)
         del x, kept, again, task, load
         gc.collect()  # waits, so that nothing is written to memory of others
+
+
+END = """
+import sys
+import numpy as np
+from fake import FAKE, installed
+from paddle.incubate.tensor import manipulation as M
+from umiak import ops as F
+from umiak.core import array
+
+backend = installed()
+backend.__enter__()
+load = M.create_async_load()
+kept, task = M.async_offload(F.add(array.from_numpy(np.ones(2, "float32"), FAKE), 1.0), load)
+sys.kept = [load, backend]  # so that they go after the modules they are written in
+"""
+
+
+def test_a_process_ends_without_a_word_while_copies_have_streams():
+    path = os.pathsep.join([str(Path(__file__).parents[1] / "support"), *filter(None, sys.path)])
+    environment = {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run([sys.executable, "-c", END], capture_output=True, text=True, env=environment, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_parts_of_tensors(fake, load):

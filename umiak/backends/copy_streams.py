@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import weakref
+from collections.abc import Mapping
 
 from umiak.backends import spare_streams, transfer
 from umiak.backends.base import get
@@ -44,10 +46,8 @@ class CopyStreams:
     def __init__(self) -> None:
         self.queues: dict[Place, Stream] = {}
         self.pending: list[PendingCopy] = []
-
-    def __del__(self) -> None:
-        for queue in self.queues.values():
-            spare_streams.give(queue)  # which waits: the memory of what is pending is in use until then
+        # At the interpreter's end too, while there are modules: the memory of what is pending is in use until then.
+        weakref.finalize(self, _give_back, self.queues, self.pending)
 
     def start(self, target: Tensor, source: Tensor) -> PendingCopy:
         """Hand in the copy of a contiguous tensor to a contiguous one of the same shape and dtype.
@@ -56,7 +56,7 @@ class CopyStreams:
         that of the target is not to be read.
         """
         here, there = source.place, target.place
-        self.pending = [copy for copy in self.pending if not copy.done()]
+        self.pending[:] = [copy for copy in self.pending if not copy.done()]
         ends = {access(here), access(there)}
         if ACCESS_NOTHING in ends or ACCESS_HOST not in ends or ends == {ACCESS_HOST} or 0 in target.shape:
             transfer.copy(target, source)  # by the current streams
@@ -76,6 +76,13 @@ class CopyStreams:
         copy = PendingCopy(queue.record(), device, (target, source))
         self.pending.append(copy)
         return copy
+
+
+def _give_back(queues: Mapping[Place, Stream], pending: list[PendingCopy]) -> None:
+    """Give the streams back when their work is done, which has the memory of what is pending until then."""
+    for queue in queues.values():
+        spare_streams.give(queue)
+    pending.clear()
 
 
 def host_memory(like: Tensor) -> Tensor:
