@@ -8,14 +8,31 @@ DW_INLINE VEC DW(after)(const Depthwise *q, VEC v) {
     return q->scale != 1 || q->shift != 0 ? FMA(v, SET(q->scale), SET(q->shift)) : v;
 }
 
+#if FETCH
+/* Asks for the lines of memory that the next row of results is made of and goes to: those that no row has read before. Below
+ * the last row they are of the group that comes next. Runs of a group are too short for the processor to foresee them. */
+DW_INLINE void DW(fetch)(const Depthwise *q, const ITEM *image, const int64_t *at, const int count, const int kw, const int sw) {
+    const int64_t c = q->c, ih = at[0] * q->sh - q->top + q->kh, iw = at[1] * sw - q->left + kw - sw;
+    const int64_t below = ih < q->h ? ih * q->width * c : (ih - q->h) * q->width * c + q->together * LANES;
+    const uintptr_t item = sizeof(ITEM), to = (uintptr_t)q->y + item * (at[2] + ((at[0] + 1) * q->across + at[1]) * c);
+    uintptr_t from = (uintptr_t)image + item * (below + iw * c);
+    _Pragma("GCC unroll 16") for (int u = 0; u < count; u++) __builtin_prefetch((const void *)(to + item * u * c), 1);
+    for (int64_t i = 0; i < q->sh; i++, from += item * q->width * c)
+        _Pragma("GCC unroll 16") for (int t = 0; t < count * sw; t++) __builtin_prefetch((const void *)(from + item * t * c));
+}
+#endif
+
 /* `count` results from place at[1] of row at[0] on: each place of the image is loaded once for all results that see it.
- * at[2]: where the results of the image begin. checked: some may see pads beside the image. All but the first five are
- * constants once it is inlined. */
+ * at[2]: where the results of the image begin, at[3]: which vector it is. checked: some may see pads beside the image. All but
+ * the first five are constants once it is inlined. */
 DW_INLINE void DW(piece)(const Depthwise *q, const ITEM *image, const VEC *w, const int64_t *at, const VEC shift,
                          const int count, const int kw, const int sw, const int checked) {
     const int64_t ih = at[0] * q->sh - q->top, iw = at[1] * sw - q->left, c = q->c, width = q->width;
     const int64_t first = ih < 0 ? -ih : 0, last = q->h - ih < q->kh ? q->h - ih : q->kh;
     VEC sum[SIDE];
+#if FETCH
+    if (at[3] % FETCH == 0) DW(fetch)(q, image, at, count, kw, sw);
+#endif
     _Pragma("GCC unroll 16") for (int u = 0; u < count; u++) sum[u] = shift;
     for (int64_t i = first; i < last; i++) {
         const ITEM *p = image + ((ih + i) * width + iw) * c;
@@ -73,7 +90,7 @@ DW_INLINE void DW(block)(const Depthwise *q, int64_t n, int64_t first, int64_t l
                 const ITEM *image = (const ITEM *)q->x + n * q->h * q->width * q->c + c;
                 const VEC *w = (const VEC *)(q->taps + vector * q->kh * q->kw * LANES);
                 const VEC shift = q->bias ? LOAD((const ITEM *)q->bias + c) : SET(0);
-                int64_t at[3] = {row, column, n * q->down * q->across * q->c + c};
+                int64_t at[4] = {row, column, n * q->down * q->across * q->c + c, vector};
                 if (inside)
                     DW(run)(q, image, w, at, end, shift, kw, sw, 0);
                 else
@@ -114,6 +131,7 @@ static const DepthwiseKernels DW(all) = {LANES, SIDE, DW(spread), DW(work)};
 #undef VEC
 #undef LANES
 #undef SIDE
+#undef FETCH
 #undef SET
 #undef ITEM
 #undef WIDE
