@@ -15,14 +15,15 @@ from umiak.compiler.passes.attention import fuse_plain_attention
 from umiak.compiler.passes.manager import INFERENCE, PassManager
 from umiak.compiler.passes.registry import PASSES
 from umiak.compiler.passes.subnormals import has_subnormals
-from umiak.compiler.strips import StripConv, StripMatmul
-from umiak.core import array
+from umiak.compiler.strips import StripConv, StripMatmul, to_strips
+from umiak.core import array, eager
 from umiak.core.dtype import convert
 from umiak.ir.builder import Builder
 from umiak.ir.meta import Meta
 from umiak.ir.passes import remove_dead
 from umiak.ir.tracer import Tracer
 from umiak.ir.verifier import VerifyError
+from umiak.ops.linalg import Matmul
 from umiak.runtime.executor import Executor
 from umiak.util import flags
 
@@ -612,6 +613,31 @@ def test_matrices_of_float32_are_laid_out_once_unless_others_read_them(rng, pack
         same(Executor(program)(x), expected)
     finally:
         flags.set_flags(before)
+
+
+def test_matrices_of_many_megabytes_are_laid_out_once_too(rng, packs_float32):
+    """More than other constants may have: the matrix that the strips are made of is not kept."""
+    x, w = tensors(rng, (3, 2080), (2080, 2064))
+    program = traced(lambda x: F.matmul(x, w), x, dynamic=(0,))
+    expected = Executor(program.copy())(x)
+    manager = PassManager()
+    manager.add_pass("weight_packing_pass", {"scope": lambda tensor: tensor})
+    manager.run(program)
+    assert [o.name for o in program.ops] == ["strip_matmul"]
+    assert list(program.captured.values())[-1].is_contiguous()
+    packed = Executor(program)
+    same(packed(x), expected, 1e-4)
+    assert [type(o) for o in ops_of(packed)] == [StripMatmul]
+
+
+@pytest.mark.parametrize("columns", [32, 40])
+def test_strips_with_gaps_are_multiplied_by_plain_operations(rng, columns):
+    x, w = tensors(rng, (3, 24), (24, columns))
+    strips = to_strips(F.permute(w, perm=(1, 0)), 16, 1)
+    gaps = F.permute(F.copy(F.permute(strips, perm=(1, 0, 2, 3))), perm=(1, 0, 2, 3))
+    assert not gaps.is_contiguous()
+    op = StripMatmul(inner=Matmul(), channels=columns, depth=24, strip=(16, 1))
+    same((eager.apply(op, (x, gaps)),), (F.matmul(x, w),))
 
 
 def test_kernels_that_may_change_are_not_packed(rng):

@@ -96,6 +96,4 @@ def from_strips(w: Any, channels: int, depth: int) -> Any:
     n = len(kernel)
     parts = F.permute(w, perm=(0, n + 2, n + 1, n + 3, *range(1, 1 + n)))
     parts = F.reshape(parts, shape=(strips * width, c * side, *kernel))
-    if strips * width == channels and c * side == depth:
-        return parts
     return F.slice(parts, axes=(0, 1), starts=(0, 0), sizes=(channels, depth), steps=(1, 1))

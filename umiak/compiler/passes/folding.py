@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,7 @@ from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 
 MOST_BYTES = 1 << 24  # of one constant
+MOST_GROWTH = 1.5  # of larger ones: times the constants it is made of, which need not be kept then (weights in strips)
 COMMUTATIVE = "add", "mul", "maximum", "minimum"
 ARITHMETIC = (*COMMUTATIVE, "sub", "div")
 
@@ -81,9 +83,10 @@ class Folding(Sweep):
             return None
         if any(type(x) is Value and id(x) not in self.known for x in o.operands):
             return None
-        if any(r.meta.dtype is None or _bytes(r.meta) is None for r in o.results):
-            return None
         operands = tuple(self.known[id(x)] if type(x) is Value else x for x in o.operands)
+        given = sum(_bytes(x) for x in operands if isinstance(x, Tensor))
+        if any(not _fits(r.meta, max(MOST_BYTES, MOST_GROWTH * given)) for r in o.results):
+            return None
         with plain_modes(), context.no_grad_guard(), untraced():
             made = eager.apply(o.op, operands, o.params)
         return made if isinstance(made, tuple) else (made,)
@@ -143,11 +146,11 @@ def untraced() -> Iterator[None]:
         ctx.observers, ctx.trace = held, stack
 
 
-def _bytes(meta: Meta) -> int | None:
-    """The size of a constant; None where it is not known or too large."""
-    size = meta.dtype.bits // 8 or 1  # type: ignore[union-attr]
-    for n in meta.shape:
-        if type(n) is not int:
-            return None
-        size *= n
-    return size if size <= MOST_BYTES else None
+def _fits(meta: Meta, most: float) -> bool:
+    """Return whether a tensor is known to have no more than so many bytes."""
+    return meta.dtype is not None and all(type(n) is int for n in meta.shape) and _bytes(meta) <= most
+
+
+def _bytes(x: Meta | Tensor) -> int:
+    assert x.dtype is not None
+    return math.prod(x.shape) * (x.dtype.bits // 8 or 1)
