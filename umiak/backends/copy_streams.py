@@ -79,7 +79,7 @@ class CopyStreams:
 
 
 def _give_back(queues: Mapping[Place, Stream], pending: list[PendingCopy]) -> None:
-    """Give the streams back when their work is done, which has the memory of what is pending until then."""
+    """Wait for the streams, so that the memory of pending copies is in use by none, and give them back."""
     for queue in queues.values():
         spare_streams.give(queue)
     pending.clear()

@@ -21,7 +21,7 @@ from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 
 MOST_BYTES = 1 << 24  # of one constant
-MOST_GROWTH = 1.5  # of larger ones: times the constants it is made of, which need not be kept then (weights in strips)
+MOST_GROWTH = 1.5  # of a larger one, times what it is made of: weights laid out anew. Both stay where others read those
 COMMUTATIVE = "add", "mul", "maximum", "minimum"
 ARITHMETIC = (*COMMUTATIVE, "sub", "div")
 
@@ -84,7 +84,7 @@ class Folding(Sweep):
         if any(type(x) is Value and id(x) not in self.known for x in o.operands):
             return None
         operands = tuple(self.known[id(x)] if type(x) is Value else x for x in o.operands)
-        given = sum(_bytes(x) for x in operands if isinstance(x, Tensor))
+        given = sum(_bytes(x) for x in {id(x): x for x in operands if isinstance(x, Tensor)}.values())
         if any(not _fits(r.meta, max(MOST_BYTES, MOST_GROWTH * given)) for r in o.results):
             return None
         with plain_modes(), context.no_grad_guard(), untraced():
@@ -153,4 +153,5 @@ def _fits(meta: Meta, most: float) -> bool:
 
 def _bytes(x: Meta | Tensor) -> int:
     assert x.dtype is not None
-    return math.prod(x.shape) * (x.dtype.bits // 8 or 1)
+    sizes: tuple[Any, ...] = x.shape
+    return x.dtype.nbytes(math.prod(sizes))

@@ -8,10 +8,12 @@ DW_INLINE VEC DW(after)(const Depthwise *q, VEC v) {
     return q->scale != 1 || q->shift != 0 ? FMA(v, SET(q->scale), SET(q->shift)) : v;
 }
 
-#if FETCH
-/* Asks for the lines of memory that the next row of results is made of and goes to: those that no row has read before. Below
- * the last row they are of the group that comes next. Runs of a group are too short for the processor to foresee them. */
-DW_INLINE void DW(fetch)(const Depthwise *q, const ITEM *image, const int64_t *at, const int count, const int kw, const int sw) {
+#if PREFETCH
+/* Prefetches what the next row of results reads for the first time, and what it writes; at the last rows, the first ones of the
+ * group of channels that comes next. Runs of a group are too short for the hardware's prefetcher. An address outside of the
+ * image is never read. */
+DW_INLINE void DW(prefetch)(const Depthwise *q, const ITEM *image, const int64_t *at, const int count, const int kw,
+                            const int sw) {
     const int64_t c = q->c, ih = at[0] * q->sh - q->top + q->kh, iw = at[1] * sw - q->left + kw - sw;
     const int64_t below = ih < q->h ? ih * q->width * c : (ih - q->h) * q->width * c + q->together * LANES;
     const uintptr_t item = sizeof(ITEM), to = (uintptr_t)q->y + item * (at[2] + ((at[0] + 1) * q->across + at[1]) * c);
@@ -30,8 +32,8 @@ DW_INLINE void DW(piece)(const Depthwise *q, const ITEM *image, const VEC *w, co
     const int64_t ih = at[0] * q->sh - q->top, iw = at[1] * sw - q->left, c = q->c, width = q->width;
     const int64_t first = ih < 0 ? -ih : 0, last = q->h - ih < q->kh ? q->h - ih : q->kh;
     VEC sum[SIDE];
-#if FETCH
-    if (at[3] % FETCH == 0) DW(fetch)(q, image, at, count, kw, sw);
+#if PREFETCH
+    if (at[3] % PREFETCH == 0) DW(prefetch)(q, image, at, count, kw, sw);
 #endif
     _Pragma("GCC unroll 16") for (int u = 0; u < count; u++) sum[u] = shift;
     for (int64_t i = first; i < last; i++) {
@@ -131,7 +133,7 @@ static const DepthwiseKernels DW(all) = {LANES, SIDE, DW(spread), DW(work)};
 #undef VEC
 #undef LANES
 #undef SIDE
-#undef FETCH
+#undef PREFETCH
 #undef SET
 #undef ITEM
 #undef WIDE
