@@ -153,5 +153,5 @@ def _fits(meta: Meta, most: float) -> bool:
 
 def _bytes(x: Meta | Tensor) -> int:
     assert x.dtype is not None
-    sizes: tuple[Any, ...] = x.shape
+    sizes: tuple[Any, ...] = tuple(x.shape)
     return x.dtype.nbytes(math.prod(sizes))
